@@ -233,8 +233,40 @@ class CacheSweep(Result):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A row for each run, with columns for the differences, and the cases not run."""
-        grids = [_sweep_grid(self.runs, whole=whole)] if self.runs else []
+        runs, grids = self.runs, list[Grid]()
+        if runs:
+            varying = varying_of([run.varied for run in runs])
+            heads = (
+                *varying, "accesses", "hit, %", "bytes requested", "from memory",
+                "from / requested", *(("to memory", "iterations", "simulated") if whole else ()),
+            )  # fmt: skip
+            rows = tuple(
+                (
+                    *(run.varied.get(name) for name in varying),
+                    run.accesses,
+                    _percent(run.hits, run.accesses),
+                    (requested := run.bytes_requested),
+                    run.bytes_from_memory,
+                    Numeral(f"{run.bytes_from_memory / requested:.4g}") if requested else None,
+                    *((run.bytes_to_memory, run.iterations, run.iterations_simulated)[: 3 * whole]),
+                )
+                for run in runs
+            )
+            caption = f"Through caches: {runs[0].title(varying)}."
+            grids.append(Grid("cache", caption, heads, rows, tuple(self._notes(whole=whole))))
         return [*grids, *not_run_grids((one.title(), one.reason) for one in self.not_run)]
+
+    def _notes(self, *, whole: bool) -> Iterator[str]:
+        first = self.runs[0]
+        if first.second_level:
+            yield "Hits are those of level 1."
+        if whole:
+            in_flight = max(self.runs, key=lambda run: run.in_flight or 1)
+            yield from (_WRITES[first.allocate], in_flight.conventions)
+            if any(run.of_inputs for run in self.runs):
+                yield _OF_INPUTS
+            if any(run.iterations_repeated for run in self.runs):
+                yield f"Iterations that were not simulated repeat others: {_PROVEN}"
 
     @public
     def plot(self, path: Path | str) -> None:
@@ -242,42 +274,6 @@ class CacheSweep(Result):
         wanted = (*self.runs, *self.not_run)
         results = [(run.bytes_from_memory, run.hit_ratio) for run in self.runs]
         draw_sweep([one.varied for one in wanted], results, wanted[0].title, path)
-
-
-def _sweep_grid(runs: Sequence[CacheRun], *, whole: bool) -> Grid:
-    varying = varying_of([run.varied for run in runs])
-    more = ("to memory", "iterations", "simulated") if whole else ()
-    heads = (
-        *varying, "accesses", "hit, %", "bytes requested", "from memory", "from / requested",
-        *more,
-    )  # fmt: skip
-    caption = f"Through caches: {runs[0].title(varying)}."
-    rows = tuple(
-        (
-            *(run.varied.get(name) for name in varying),
-            run.accesses,
-            _percent(run.hits, run.accesses),
-            (requested := run.bytes_requested),
-            run.bytes_from_memory,
-            Numeral(f"{run.bytes_from_memory / requested:.4g}") if requested else None,
-            *((run.bytes_to_memory, run.iterations, run.iterations_simulated) if whole else ()),
-        )
-        for run in runs
-    )
-    return Grid("cache", caption, heads, rows, tuple(_sweep_notes(runs, whole=whole)))
-
-
-def _sweep_notes(runs: Sequence[CacheRun], *, whole: bool) -> Iterator[str]:
-    first = runs[0]
-    if first.second_level:
-        yield "Hits are those of level 1."
-    if whole:
-        in_flight = max(runs, key=lambda run: run.in_flight or 1)
-        yield from (_WRITES[first.allocate], in_flight.conventions)
-        if any(run.of_inputs for run in runs):
-            yield _OF_INPUTS
-        if any(run.iterations_repeated for run in runs):
-            yield f"Iterations that were not simulated repeat others: {_PROVEN}"
 
 
 _SUMMED = [f.name for f in fields(RegionTally)][1:]

@@ -1,19 +1,25 @@
-"""Pictures of sweeps of caches."""
+"""Pictures of caches: sweeps, and heat maps."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.cache.caches import parse_cache
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.present.colours import hex_of
+from gpgpu_legacy.present.grid import plain
 from gpgpu_legacy.present.plot import (
     COLOURS,
     LINES,
     MARKS,
+    WIDTH,
     height_for_labels,
     label_lines,
     new_figure,
@@ -22,6 +28,9 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.cache.run import HeatMap
 
 Varied = Mapping[str, Plain]
 """The properties of a run that a sweep may vary, by the heads of its columns."""
@@ -110,20 +119,20 @@ def draw_sweep(
     if not results:
         raise InputError("the budget was spent before a run was complete; give a larger --budget")
     across, others = across_of(wanted)
-    is_number = _is_number(wanted, across)
-    lines: dict[tuple[Any, ...], list[tuple[Any, int, float]]] = {}
-    for run, result in zip(wanted, results, strict=False):
-        key = tuple(_value(run, other) for other in others)
-        lines.setdefault(key, []).append((_value(run, across), *result))
+    is_number, shown = _is_number(wanted, across), wanted[: len(results)]
+    values = [*dict.fromkeys(_value(run, across) for run in shown)]
+    if is_number:
+        values.sort()
+    lines = defaultdict[tuple[Any, ...], list[tuple[float, int, float]]](list)
+    for run, result in zip(shown, results, strict=True):
+        place, key = _value(run, across), tuple(_value(run, other) for other in others)
+        lines[key].append((place if is_number else values.index(place), *result))
     figure = new_figure(height_inches=max(_SWEEP_HEIGHT, 2 * height_for_labels(len(lines)) - 4.0))
     upper, lower = figure.subplots(2, 1, sharex=True)
     for axes in (upper, lower):
         style_axes(axes)
-    values = list(dict.fromkeys(_value(run, across) for run in wanted[: len(results)]))
-    values = sorted(values) if is_number else values
-    for number, (key, own) in enumerate(lines.items()):
-        points = sorted(own, key=lambda point: values.index(point[0]))
-        places = [place if is_number else values.index(place) for place, _, _ in points]
+    for number, (key, points) in enumerate(lines.items()):
+        places, counts, ratios = np.array(sorted(points)).T
         style: dict[str, Any] = {
             "marker": MARKS[number % len(MARKS)],
             "color": COLOURS[number % len(COLOURS)],
@@ -134,8 +143,8 @@ def draw_sweep(
                 for name, value in zip(others, key, strict=True)
             ),
         }
-        upper.plot(places, [count / _KB for _, count, _ in points], **style)
-        lower.plot(places, [100 * ratio for _, _, ratio in points], **style)
+        upper.plot(places, counts / _KB, **style)
+        lower.plot(places, 100 * ratios, **style)
     upper.set_yscale("log")
     for axes, what in ((upper, "KB from memory"), (lower, "hits, % of all accesses")):
         if is_number:
@@ -150,3 +159,50 @@ def draw_sweep(
     figure.align_ylabels()
     varying = [{_CAPACITY: "cache", _KIND: "cache"}.get(name, name) for name in (across, *others)]
     save_figure(figure, path, title(varying))
+
+
+# Where the reads of a plan hit -------------------------------------------------------------------
+
+_NO_READS = (200, 200, 200)
+_HITS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
+"""Colours of the scale from the lowest hit ratio to the highest; between two, halves are mixed."""
+
+_MAP_WIDTH = 6.4  # inches, without axes and scale
+_LEAST, _MOST, _FRAME = 1.2, 6.4, 0.7  # inches of its height, and of what is below it
+_TICKS = 9  # at most, on an axis
+_LONG = 8  # a map this many times as long as wide is stretched
+
+
+def draw_heat_map(heat: HeatMap, title: str, path: Path) -> None:
+    """Draw a heat map with its scale, from the lowest to the highest ratio: row 0 at the bottom.
+
+    title: of the run. Raises InputError if the file cannot be written.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import PercentFormatter
+
+    ratio = np.ma.masked_array(heat.hits, heat.reads == 0) / np.maximum(heat.reads, 1)
+    low, high = (float(ratio.min()), float(ratio.max())) if ratio.count() else (0.0, 1.0)
+    low = low if low < high else high - 0.01  # one colour, that of the highest
+    colours = LinearSegmentedColormap.from_list("hits", list(map(hex_of, _HITS)))
+    colours.set_bad(hex_of(_NO_READS))
+    rows, columns = ratio.shape
+    height = min(max(_MAP_WIDTH * rows / columns, _LEAST), _MOST)
+    figure = new_figure(WIDTH, height + _FRAME)
+    axes = figure.subplots()
+    is_long = max(rows, columns) > _LONG * min(rows, columns)
+    image = axes.imshow(
+        ratio, colours, aspect="auto" if is_long else "equal", origin="lower", vmin=low, vmax=high,
+    )  # fmt: skip
+    axes.locator_params(nbins=_TICKS, integer=True)
+    axes.set_xlabel("column (x)")
+    axes.set_ylabel("row (y)")
+    bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
+    bar.set_label("reads that hit")
+    bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    caption = (
+        f"Reads that hit, of the fragments of a rectangle of {columns}×{rows}, row 0 lowest: "
+        f"{title}. {plain(int(heat.hits.sum()))} of {plain(int(heat.reads.sum()))} reads hit. "
+        "Grey: no reads."
+    )
+    save_figure(figure, path, "Where the reads hit", caption)

@@ -30,23 +30,19 @@ def dump(
     the files, in order.
     """
     check_output_folder(folder)
-    texts = _texts(plan, exact=exact)
+    texts = {"plan.json": plan_as_json(plan)}
+    texts |= {name: disassemble(program) for program, name in program_names(plan).items()}
+    texts |= {name: kernel.text for kernel, name in kernel_names(plan).items()}
+    run = without_tables(plan)  # in the form that executors get
+    keys = dict.fromkeys(
+        shader_key(run, pass_, decide(run, pass_), exact=exact) for pass_ in run.only(FragmentPass)
+    )
+    for number, key in enumerate(keys):
+        texts[f"shader-{number}.vert"] = vertex_shader(key.varyings)
+        texts[f"shader-{number}.frag"] = fragment_shader(key)
     files: dict[str, Write] = {name: text_writer(text) for name, text in texts.items()}
     for matrix, file in operand_names(plan.operands).items():
         if arrays and matrix.name in arrays:
             files[file] = partial(np.save, arr=arrays[matrix.name])
     write_folder(folder, files)
     return [folder / name for name in files]
-
-
-def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
-    files = {"plan.json": plan_as_json(plan)}
-    files |= {name: disassemble(program) for program, name in program_names(plan).items()}
-    files |= {name: kernel.text for kernel, name in kernel_names(plan).items()}
-    run = without_tables(plan)  # in the form that executors get
-    draws = [*run.only(FragmentPass)]
-    keys = dict.fromkeys(shader_key(run, pass_, decide(run, pass_), exact=exact) for pass_ in draws)
-    for number, key in enumerate(keys):
-        files[f"shader-{number}.vert"] = vertex_shader(key.varyings)
-        files[f"shader-{number}.frag"] = fragment_shader(key)
-    return files

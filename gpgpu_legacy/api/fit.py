@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import Any, Literal
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.product import Shape, Sizes
+from gpgpu_legacy.algorithms.matmul.product import Sizes
 from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
@@ -84,8 +84,7 @@ class Fit(Result):
         unknown = sorted({limit for largest in self.largest for limit in largest.unknown})
         if unknown:
             notes += (f"Not known for this chip: {', '.join(unknown)}.",)
-        shape = _shape(self.parameters)
-        size = "×".join(map(str, (shape.m, shape.l, shape.n)))
+        size = "×".join(map(str, _sizes(self.parameters).values()))
         caption = f"{self.plan} on {chip.called}, M×L×N = {size}: the largest {self.what}."
         return [Grid("fit", caption, heads, rows, (*notes, *chip.notes))]
 
@@ -122,8 +121,8 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     asked: dict[str, Any] = {
         name: plainly(given.get(name, one.default)) for name, one in known.items()
     }
-    shape = _shape(asked)
-    if (largest := max(shape.m, shape.l, shape.n)) > LARGEST_SIDE:
+    sizes = _sizes(asked)
+    if (largest := max(sizes.values())) > LARGEST_SIDE:
         raise InputError(f"the size is {largest}; give one of at most {LARGEST_SIDE}")
     texels = (chip.formats.largest_texture_texels, chip.formats.largest_target_texels)
     side = min((fact.value for fact in texels if fact), default=LARGEST_SIDE)
@@ -135,7 +134,7 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
         limits = ["advertised"]
     elif chip.advertised == Limits() and chip.programs.arb_fragment_program is not None:
         limits = ["native"]
-    trial = _BlockSearch(algorithm, chip, shape, given)
+    trial = _BlockSearch(algorithm, chip, sizes, given)
     results = []
     for limited in limits:
         written = trial.largest(limited)
@@ -153,17 +152,19 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     )
 
 
-def _shape(parameters: Mapping[str, Any]) -> Shape:
-    return Sizes(parameters["n"], parameters["m"], parameters["l"]).shape
+def _sizes(parameters: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes m, l and n, of which those that are not given are equal."""
+    shape = Sizes(parameters["n"], parameters["m"], parameters["l"]).shape
+    return {"m": shape.m, "l": shape.l, "n": shape.n}
 
 
 @dataclass(frozen=True, eq=False)
 class _BlockSearch:
-    """Plans of one method at one shape, made and checked on demand."""
+    """Plans of one method at one shape, made and checked on demand. sizes: m, l and n."""
 
     algorithm: Algorithm
     chip: Profile
-    shape: Shape
+    sizes: dict[str, int]
     given: Mapping[str, Any]
 
     @property
@@ -174,12 +175,12 @@ class _BlockSearch:
     def candidates(self) -> Sequence[int]:
         """The blocks or sizes to try; a block is no longer than the sum or a texture."""
         if not self.has_block:
-            return range(1, max(self.shape.m, self.shape.l, self.shape.n) + 1)
+            return range(1, max(self.sizes.values()) + 1)
         if choices := self.algorithm.parameters["block"].choices:
             return tuple(choices.values())
         # With a block of 1, one element takes as many passes as its sum has steps.
-        one = {"m": 1, "l": self.shape.l, "n": 1, "block": 1}
-        plan = self.algorithm.plan(**{**self.given, **one})
+        one = {**self.given, **self.sizes, "m": 1, "n": 1, "block": 1}
+        plan = self.algorithm.plan(**one)
         steps = sum(n for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass))
         return range(1, min(steps, self.given.get("largest_texture") or LARGEST_TEXTURE) + 1)
 
@@ -239,11 +240,10 @@ class _BlockSearch:
 
     def _request(self, n: int, group: int | None) -> dict[str, Any]:
         """The parameters of a block or size."""
-        sizes = {"m": self.shape.m, "l": self.shape.l, "n": self.shape.n}
         if not self.has_block:
-            return {**self.given, **{name: min(n, size) for name, size in sizes.items()}}
+            return {**self.given, **{name: min(n, size) for name, size in self.sizes.items()}}
         first = {} if group is None else {"coordinates_first": group}
-        return {**self.given, **sizes, "block": n, **first}
+        return {**self.given, **self.sizes, "block": n, **first}
 
     def _command(self, n: int, group: int | None) -> str:
         """The command that checks it."""

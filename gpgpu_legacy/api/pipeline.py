@@ -216,11 +216,9 @@ class Pipeline(PlanBuilder):
             self.operands[name].array_shape == shape for name, shape in shapes.items()
         ):
             return self
-        algorithm, given = self.family
-
-        ran = {name: given[name] for name in (ITERATIONS,) if name in given}
-        others = {name: value for name, value in given.items() if name not in ran}
-        sized = self.of(algorithm, {**_with_sizes(algorithm, others, shapes), **ran})
+        algorithm, given = self.family[0], {**self.family[1]}
+        ran = {name: given.pop(name) for name in (ITERATIONS,) if name in given}
+        sized = self.of(algorithm, {**_with_sizes(algorithm, given, shapes), **ran})
         for name, shape in shapes.items():
             if (wanted := sized.operands[name].array_shape) != shape:
                 raise InputError(

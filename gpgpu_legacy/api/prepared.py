@@ -28,7 +28,7 @@ from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan, numbers
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
-from gpgpu_legacy.runtime.prepared import Held, Prepared
+from gpgpu_legacy.runtime.prepared import Prepared
 
 MOST_PLANS = 4
 """The most plans that wait prepared."""
@@ -50,7 +50,6 @@ class _Idle:
     executor: Executor
     plan: Plan
     prepared: Prepared
-    held: Held
 
     def runs(self, executor: Executor, plan: Plan, machine: Machine) -> bool:
         """Whether it would give the bits that this plan gives."""
@@ -115,7 +114,7 @@ class PreparedPlans:
                     raise
                 continue
             auto.note(executor, plan)
-            return _Idle(executor, plan, prepared, prepared.held)
+            return _Idle(executor, plan, prepared)
         raise AssertionError("no executor to prepare a plan on")
 
     def _prepare(self, executor: Executor, plan: Plan, machine: Machine) -> Prepared:
@@ -151,7 +150,7 @@ class PreparedPlans:
             old.prepared.close()
 
     def _fit(self, idle: Sequence[_Idle]) -> bool:
-        held = [one.held for one in idle]
+        held = [one.prepared.held for one in idle]
         return (
             len(held) <= MOST_PLANS
             and sum(one.host_bytes for one in held) <= MOST_BYTES

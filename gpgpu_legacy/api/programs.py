@@ -6,7 +6,7 @@ texture back, and an executor runs that plan like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.run import Branching, Task, branching_grids, branching_of, with_machine
+from gpgpu_legacy.api.run import Branching, Request, branching_grids, branching_of, with_machine
 from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described
@@ -54,7 +54,7 @@ MOST_FRAGMENTS = LARGEST_TEXTURE**2
 
 
 @frozen
-class Drawing(Task):
+class Drawing(Request):
     """A program on a rectangle with all its inputs.
 
     builder: of the plan. given: the call's keywords and textures, by unit and index alone.
@@ -77,6 +77,11 @@ class Drawing(Task):
     def keeps_buffers(self) -> bool:
         """Whether `draw_buffers` was given, so that the result has an axis of buffers."""
         return "draw_buffers" in self.given
+
+    def colours(self, result: RunResult) -> F32:
+        """Those of a run, (H, W, 4), or with `draw_buffers` (buffers, H, W, 4)."""
+        images = [*result.outputs.values()]
+        return np.stack(images) if self.keeps_buffers else images[0]
 
 
 class DrawingKeywords(DrawKeywords, total=False):
@@ -296,10 +301,11 @@ def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTex
     formats = list[Format]()
     sampler = as_sampler(name, given[2:], looked_up or target, formats)
     (texel_format,) = formats or [FORMATS["depth32f"] if sampler.compare else RGBA32F]
-    levels = [_texels(name, level, target, texel_format) for level in _levels(given[1])]
-    *layers, height, width, _ = (1, 1, *levels[0].shape)[-max(3, levels[0].ndim) :]
-    kind = TextureKind(target.value)
-    extent = Extent(width, height, layers[0] if layers else 1)
+    is_mipmap = isinstance(given[1], tuple | list) and len({*map(np.shape, given[1])}) > 1
+    arrays = given[1] if is_mipmap else [given[1]]
+    levels = [_texels(name, level, target, texel_format) for level in arrays]
+    depth, height, width, _ = (1, 1, *levels[0].shape)[-4:]
+    kind, extent = TextureKind(target.value), Extent(width, height, depth)
     needed = max(len(levels), sampler.levels_read(extent, kind).stop)
     extent = replace(extent, levels=min(needed, extent.most_levels(kind)))
     while len(levels) < extent.levels:
@@ -316,12 +322,6 @@ def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTex
     texture = Texture(f"texture[{unit}]", kind, extent, texel_format)
     rows = rows[..., : texel_format.channels]
     return BoundTexture(texture, sampler, rows.reshape(extent.rows, -1))
-
-
-def _levels(given: Any) -> Sequence[Any]:
-    """The arrays of a mipmap's levels, or one array."""
-    several = isinstance(given, tuple | list) and len({np.shape(level) for level in given}) > 1
-    return given if several else (given,)
 
 
 def _halved(texels: F32, axes: int) -> F32:
@@ -423,14 +423,11 @@ def run_program(
     """
     how, read = with_machine(machine, keywords)
     drawing = make_drawing(program, width, height, textures, executor=executor, machine=how, **read)
-    _, images, _ = run_drawing(drawing)
-    return images if drawing.keeps_buffers else images[0]
+    return drawing.colours(run_drawing(drawing)[1])
 
 
-def run_drawing(
-    drawing: Drawing, observer: Observer | None = None
-) -> tuple[Executor, F32, RunResult]:
-    """Run a drawing: returns the executor, the colours (buffers, H, W, 4), and the result.
+def run_drawing(drawing: Drawing, observer: Observer | None = None) -> tuple[Executor, RunResult]:
+    """Run a drawing: returns the executor, and the result.
 
     It warns of probable mistakes in the inputs, and of results that the specification leaves
     undefined. observer: called after each pass.
@@ -439,7 +436,7 @@ def run_drawing(
     warn_of_mistakes(drawing.draw, given["texcoords"], given["textures"])
     chosen, result = drawing.run(observer=observer)
     drawing.warn_of_undefined(result)
-    return chosen, np.stack([*result.outputs.values()]), result
+    return chosen, result
 
 
 def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, Callable[[], None]]:
@@ -543,8 +540,8 @@ class ProgramRun(Result):
         ] + branching_grids(self.branching)
 
 
-def program_run(drawing: Drawing, images: F32, executor: Executor, result: RunResult) -> ProgramRun:
-    """Describe a run of a drawing. images: (buffers, height, width, 4)."""
+def program_run(drawing: Drawing, executor: Executor, result: RunResult) -> ProgramRun:
+    """Describe a run of a drawing."""
     return ProgramRun(
         program=drawing.draw.program.name,
         executor=executor.name,
@@ -555,7 +552,7 @@ def program_run(drawing: Drawing, images: F32, executor: Executor, result: RunRe
         discarded=discarded(replace(drawing, executor=executor.name)),
         buffers=tuple(
             {name: _channel(image[..., number]) for number, name in enumerate("rgba")}
-            for image in images
+            for image in result.outputs.values()
         ),
     )
 

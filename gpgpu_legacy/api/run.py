@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Mapping
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
@@ -227,24 +227,23 @@ class Run(Result, dict=True):
         return shown
 
     def _outputs(self, more: tuple[str, ...]) -> Grid:
-        heads: tuple[str, ...] = ("output", "shape", "min", "max")
-        rows: list[tuple[Entry, ...]] = [
-            (name, " × ".join(map(str, one.shape)), one.min, one.max)
+        errors = {
+            one.output: (one.error, None if one.at is None else str([*one.at]))
+            for one in self.errors or ()
+        }
+        heads = ("output", "shape", "min", "max", *(("error", "at") if errors else ()))
+        rows = tuple(
+            (name, " × ".join(map(str, one.shape)), one.min, one.max, *errors.get(name, ()))
             for name, one in self.ranges.items()
-        ]
+        )
         notes = [f"Run by {self.executor} on {self.device}, in {self.arithmetic}.", *more]
         if self.loops:
             ran = ", ".join(map(str, [loop.iterations for loop in self.loops][:_MOST_LOOPS]))
             notes.append(f"Iterations of the loop that ends by its condition: {ran}.")
-        if self.errors is not None:
-            heads += ("error", "at")
-            of = {one.output: one for one in self.errors}
-            places = {n: None if one.at is None else str([*one.at]) for n, one in of.items()}
-            rows = [(*row, of[str(row[0])].error, places[str(row[0])]) for row in rows]
+        if self.errors:
             kinds = " or ".join(dict.fromkeys(one.kind.value for one in self.errors))
             notes.append(f"The error is the largest against the reference function, {kinds}.")
-        caption = titled(self.plan, self.parameters)
-        return Grid("outputs", caption, heads, tuple(rows), tuple(notes))
+        return Grid("outputs", titled(self.plan, self.parameters), heads, rows, tuple(notes))
 
     def _parts(self) -> dict[str, float]:
         """The times in ms."""
@@ -307,7 +306,7 @@ class How(TypedDict, total=False):
 
 
 @frozen
-class Task:
+class Request:
     """A plan with its operands, float32 by name, and what runs it."""
 
     plan: Plan
@@ -324,7 +323,7 @@ class Task:
         machine: Machine | None = None,
         seed: int = 0,
     ) -> Self:
-        """The task of a pipeline: on the inputs, or else on samples; see How."""
+        """The request of a pipeline: on the inputs, or else on samples; see How."""
         plan = p.plan()
         operands = operands_of(p, plan, inputs, seed)
         return cls(plan, operands, executor, machine or DEFAULT_MACHINE)
@@ -363,7 +362,7 @@ class Task:
         _, result = self.run()
         return tuple(one.iterations for one in result.untils)
 
-    def settled(self) -> Task:
+    def settled(self) -> Request:
         """The same with the iterations that its loops with a condition run on these operands."""
         if not any(isinstance(step, Until) for step in self.plan.steps):
             return self
@@ -431,8 +430,8 @@ def run(
         p, how["executor"], how["machine"] = as_tuned(
             p, asked, how.get("machine") or DEFAULT_MACHINE
         )
-    task = Task.of(p, inputs, **how)
-    plan, machine = task.plan, task.machine
+    request = Request.of(p, inputs, **how)
+    plan, machine = request.plan, request.machine
     reference, errors = p.reference if check else None, None
     if reference is not None:
         elements, outputs = (
@@ -444,12 +443,12 @@ def run(
             f"the outputs of {plan.name} in float64 to compare with",
             "leave the comparison out (--no-check)",
         )
-    chosen, result = task.run(repeat=repeat, observer=observer, progress=progress)
-    choice = "This is the way that `tune` has found here." if task.executor != asked else ""
-    if task.executor == AUTO:
+    chosen, result = request.run(repeat=repeat, observer=observer, progress=progress)
+    choice = "This is the way that `tune` has found here." if request.executor != asked else ""
+    if request.executor == AUTO:
         choice = auto.ranking(plan, machine).reason
     if reference is not None:
-        wanted = expected(plan, reference, task.operands)
+        wanted = expected(plan, reference, request.operands)
         errors = tuple(output_error(name, result.outputs[name], wanted[name]) for name in wanted)
     loops = result.untils
     if most := [loop.iterations for loop in loops if not loop.reached]:
@@ -458,7 +457,7 @@ def run(
             "does not hold; allow more by at_most, or a larger number by below"
         )
     ran = settled(plan, [loop.iterations for loop in loops])
-    replace(task, plan=ran).warn_of_undefined(result)
+    replace(request, plan=ran).warn_of_undefined(result)
     try:
         counts = count_plan(ran)
     except PlanError:  # of a kernel that branches on what it loads
@@ -483,7 +482,7 @@ def run(
         branching=branching_of(result.tally),
         branches=branches,
     )
-    done.__dict__.update(inputs=task.operands, outputs=result.outputs)
+    done.__dict__.update(inputs=request.operands, outputs=result.outputs)
     return done
 
 
@@ -512,7 +511,7 @@ def as_it_ran(
     if not p.has_loops or p.iterations is not None:
         return p
     ran = copy(p)
-    ran.iterations = Task.of(p, inputs, seed=seed).iterations()
+    ran.iterations = Request.of(p, inputs, seed=seed).iterations()
     return ran
 
 
@@ -533,17 +532,18 @@ _RUNS = 1000
 """The steps that `auto` chooses for: many, since the plan stays prepared."""
 
 
+@dataclass(eq=False, repr=False)
 class OpenPlan:
     """A plan that is run step by step; `Pipeline.open` makes it.
 
     steps: how many it has done. outputs: by name, after the last step; none before the first.
     """
 
-    def __init__(self, plan: Plan, ready: Prepared, given: Mapping[str, F32]) -> None:
-        """given: the inputs of the first step."""
-        self.steps = 0
-        self.outputs: dict[str, F32] = {}
-        self._plan, self._ready, self._given = plan, ready, given
+    _plan: Plan
+    _ready: Prepared
+    _given: Mapping[str, F32]  # the inputs of the first step
+    steps: int = 0
+    outputs: dict[str, F32] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<State {self._plan.name} after {self.steps} steps>"
@@ -576,7 +576,7 @@ def opened(
 
     inputs, how: as for `run`.
     """
-    task = Task.of(p, inputs, **how)
-    executors = auto.executors_for(task.executor, task.plan, task.machine)(_RUNS)
-    with prepared(task.plan, executors, task.machine) as (_, ready):
-        yield OpenPlan(task.plan, ready, task.operands)
+    request = Request.of(p, inputs, **how)
+    executors = auto.executors_for(request.executor, request.plan, request.machine)(_RUNS)
+    with prepared(request.plan, executors, request.machine) as (_, ready):
+        yield OpenPlan(request.plan, ready, request.operands)

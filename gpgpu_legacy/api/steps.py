@@ -118,6 +118,7 @@ def trace_fragment(
     side = sides[int(above[place]) % len(sides)]
     traced = _Traced(*inputs_of(pass_, band, side), bound, arithmetic)
     traced.shape, traced.place, traced.states = band.shape, place, stages(pass_.program)
+    traced.steps = []
     with np.errstate(all="ignore"):
         execute(pass_.program, traced)
         traced.test_alpha(pass_.alpha_test, target)
@@ -133,16 +134,13 @@ class _Traced(FragmentMachine):
     """The reference machine on a band of fragments, one of which is observed.
 
     shape: of the band. place: the fragment's row and column in it. states: of texture environments,
-    by line.
+    by line. steps: that the fragment executed.
     """
 
     shape: tuple[int, int]
     place: tuple[int, int]
     states: Mapping[int, str]
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.steps: list[TracedInstruction] = []  # that the fragment executed
+    steps: list[TracedInstruction]
 
     def reach(self, number: int, instruction: Instruction) -> None:
         """Record an instruction that the fragment executes, with its operands."""

@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache, partial
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.run import How, Task
+from gpgpu_legacy.api.run import How, Request
 from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
 from gpgpu_legacy.errors import InputError, as_integer, counted, described
-from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -150,8 +150,8 @@ class Trace(Result):
         letters = COMPONENTS if any(v.steps for v in self.visits) else "rgba"
         (x, y), (width, height) = self.texel, self.size
         caption = f"texel {x},{y} of {_listed(self.textures)} in {self.plan}, {width}×{height}"
-        table = tuple(
-            (Numeral(number), what, *(_cell(values, place) for place in range(most)))
+        table: tuple[tuple[Entry, ...], ...] = tuple(
+            (Numeral(number), what, *map(Numeral, [*map(_text, values), *[""] * most][:most]))
             for number, what, values in rows
         )
         heads = ("pass", "what", *letters[:most])
@@ -187,12 +187,9 @@ class Trace(Result):
         return ", ".join([written, *(f"{n} {what}" for what, n in rest.items() if n)]) + "."
 
 
-def _cell(values: Sequence[float | None], place: int) -> Entry:
+def _text(value: float | None) -> str:
     """The shortest text for the same float32; a point if nothing was written."""
-    if place >= len(values):
-        return Numeral("")
-    value = values[place]
-    return Numeral("." if value is None else str(np.float32(value)).removesuffix(".0"))
+    return "." if value is None else str(np.float32(value)).removesuffix(".0")
 
 
 def _listed(names: Sequence[str], word: str = "and") -> str:
@@ -274,18 +271,18 @@ def trace(
 
     Raises InputError for an unknown texel or texture, or one that no pass writes.
     """
-    task = Task.of(p, inputs, **how).settled()
-    plan = task.plan
+    request = Request.of(p, inputs, **how).settled()
+    plan = request.plan
     traced = _textures(plan, (textures,) if isinstance(textures, str) else textures)
     place = _texel(texel)
     size = _size_with(traced, *place)
-    watcher = _TexelObserver(task, traced, place, instructions, every_pass)
-    by, result = task.run(observer=watcher)
-    task.warn_of_undefined(result)
+    watcher = _TexelObserver(request, traced, place, instructions, every_pass)
+    by, result = request.run(observer=watcher)
+    request.warn_of_undefined(result)
     return Trace(
         plan=plan.name,
         executor=by.name,
-        arithmetic=task.machine.arithmetic.name,
+        arithmetic=request.machine.arithmetic.name,
         texel=place,
         textures=tuple(t.name for t in traced),
         size=size,
@@ -340,7 +337,7 @@ class _TexelObserver:
     texture.
     """
 
-    task: Task
+    request: Request
     textures: tuple[Texture, ...]
     texel: tuple[int, int]
     instructions: bool
@@ -348,13 +345,16 @@ class _TexelObserver:
     value: Value | None = None
 
     def __post_init__(self) -> None:
-        self.plan = self.task.plan
+        self.plan = self.request.plan
         self.drawn, self.places = drawn_textures(self.plan), places(self.plan)
-        self.unwritten: dict[str, Storage] = {}
+        # of textures that no pass writes
+        self.unwritten = cache(partial(initial_storage, self.plan, self.request.operands))
         self.fates = Counter[Fate]()
         self.visits: list[Visit] = []
         self.latest = {
-            t.name: self.value_in(initial_storage(self.plan, self.task.operands, t.name).texels())
+            t.name: self.value_in(
+                initial_storage(self.plan, self.request.operands, t.name).texels()
+            )
             for t in self.textures
         }
         self.writing = sum(
@@ -422,17 +422,14 @@ class _TexelObserver:
         """See trace_fragment: a pass does not change the textures that it looks up."""
         rect = constant_rect(pass_.rect)
         fragment = self.texel[0] - rect.x, self.texel[1] - rect.y
-        textures = {name: self._storage(name, read) for name in set(read_by(pass_))}
+        textures = {
+            name: stored(self.plan.texture(name), read(name))
+            if name in self.drawn
+            else self.unwritten(name)
+            for name in set(read_by(pass_))
+        }
         target = self.plan.texture(pass_.target).format
-        return trace_fragment(pass_, textures, fragment, self.task.machine.arithmetic, target)
-
-    def _storage(self, name: str, read: Callable[[str], F32]) -> Storage:
-        """The texels of a texture; those of one that no pass writes are kept for other passes."""
-        if name in self.drawn:
-            return stored(self.plan.texture(name), read(name))
-        if name not in self.unwritten:
-            self.unwritten[name] = initial_storage(self.plan, self.task.operands, name)
-        return self.unwritten[name]
+        return trace_fragment(pass_, textures, fragment, self.request.machine.arithmetic, target)
 
     def _reads(
         self,

@@ -68,30 +68,33 @@ def random_scene(
     scale = (width, height) if in_texels else 1
     uniforms, varyings, textures = dict[str, Any](), dict[str, Any](), dict[str, Any]()
     asked: dict[str, Any] = {"textures": {}, "local": {}, "env": {}, "texcoords": {}}
+    value: Any
     for given in translation.inputs:
         source = given.source
         if isinstance(source, Parameter):
-            value = state_vector(source.binding, {}) if source.binding else rng.random(4, "f4")
+            if source.binding:
+                value = state_vector(source.binding, {})
+            else:
+                value = asked[source.space.name.lower()][source.index] = rng.random(4, "f4")
             uniforms[given.name] = [*map(float, value[: given.width])]
-            if not source.binding:
-                asked[source.space.name.lower()][source.index] = value
         elif isinstance(source, Attribute):
             values = rng.random(4, "f4") + corners @ rng.random((2, 4), "f4")
             if source.kind is AttributeKind.TEXCOORD:
                 values[:, :2], values[:, 3] = corners * scale, 1
                 asked["texcoords"][source.index] = values
+            elif source.kind is AttributeKind.FOGCOORD:
+                values[:, 1:] = 0, 0, 1
+                asked["fogcoord"] = values[:, 0]
             else:
-                is_fog = source.kind is AttributeKind.FOGCOORD
-                values[:, 1:] = (0, 0, 1) if is_fog else values[:, 1:]
-                asked[source.kind.name.lower()] = values[:, 0] if is_fog else values
+                asked[source.kind.name.lower()] = values
             varyings[given.name] = values.tolist()
         else:
             target = program.texture_units[source]
-            shapes: dict[TextureTarget, tuple[int, ...]] = {
+            shape = {
                 TextureTarget.T1D: (1, width), TextureTarget.T3D: (5, height, width),
                 TextureTarget.CUBE: (6, height, height),
-            }  # fmt: skip
-            texels = rng.random((*shapes.get(target.kind, (height, width)), 4), "f4")
+            }.get(target.kind, (height, width))  # fmt: skip
+            texels = rng.random((*shape, 4), "f4")
             textures[given.name] = given.type, texels
             read = texels[..., 0] if target.is_shadow else texels
             read = read[0] if target.kind is TextureTarget.T1D else read

@@ -29,8 +29,6 @@ from gpgpu_legacy.errors import (
     reason_of,
 )
 
-__all__ = ["app", "main"]
-
 FAILED = 2
 """The exit code of a user's error."""
 

@@ -87,11 +87,14 @@ def bench_command(
         sizes = () if {"n", "A", "B"} & given.keys() else (SIZES,)
         jobs = Jobs((*(product.name for product in products()), *sizes, *jobs.words))
     programs = {} if peers is None else read_peers(peers)
-    cases = []
-    for p, arrays in jobs.cases():
-        case = tuned(p) if executor == (AUTO,) else Case(p, executors=executor)
-        inputs = p.inputs(arrays) if arrays else None
-        cases.append(replace(case, inputs=inputs, peers=programs))
+    cases = [
+        replace(
+            tuned(p) if executor == (AUTO,) else Case(p, executors=executor),
+            inputs=p.inputs(arrays) if arrays else None,
+            peers=programs,
+        )
+        for p, arrays in jobs.cases()
+    ]
     benchmark = Benchmark(
         cases,
         peers=peer or None,

@@ -197,8 +197,7 @@ def cache_command(
     is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
     from gpgpu_legacy.api import cache
-    from gpgpu_legacy.api.cache_plot import across_of
-    from gpgpu_legacy.api.figures.heat_map_plot import draw_heat_map, heat_map_caption
+    from gpgpu_legacy.api.cache_plot import across_of, draw_heat_map
 
     if heat_map is not None and report.plot is not None:
         raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
@@ -217,6 +216,6 @@ def cache_command(
             return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
         progress = within.until_spent(watch(cases[0]))
         run, heat = cache.cache_map(cases[0], progress)
-    draw_heat_map(heat, heat_map_caption(heat, run.title()), heat_map)
+    draw_heat_map(heat, run.title(), heat_map)
     print(f"wrote {heat_map}", file=sys.stderr)
     return run

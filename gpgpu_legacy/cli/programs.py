@@ -227,7 +227,7 @@ def exec_command(
     if scale is not None and output is None and animate is None:
         raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
     drawing = make_drawing(code, width, height, **given, **machine.how())
-    buffers = () if reads.draw_buffers is None else (reads.draw_buffers,)
+    buffers = filter(None, [reads.draw_buffers])
     shape = (*buffers, drawing.rect.height, drawing.rect.width, 4)
     write = array_writer(output, shape, "the colours", scale) if output is not None else None
     observer, write_frames = (
@@ -235,15 +235,15 @@ def exec_command(
         if animate is not None
         else (None, None)
     )
-    executor, images, result = run_drawing(drawing, observer)
+    executor, result = run_drawing(drawing, observer)
     if write is not None:
-        write(images if drawing.keeps_buffers else images[0])
+        write(drawing.colours(result))
     if write_frames is not None:
         write_frames()
     for path in filter(None, (output, animate)):
         print(f"wrote {path}", file=sys.stderr)
     if trace is None:
-        return program_run(drawing, images, executor, result)
+        return program_run(drawing, executor, result)
     return trace_drawing(drawing, parse_texel("--trace", trace))
 
 

@@ -123,8 +123,8 @@ def scale_for(
     """
     if limits is not None:
         low, high = limits
-        is_diverging = low < 0 < high
-        return ColourScale(ScaleKind.DIVERGING if is_diverging else ScaleKind.ONE_SIGN, low, high)
+        kind = ScaleKind.DIVERGING if low < 0 < high else ScaleKind.ONE_SIGN
+        return ColourScale(kind, low, high)
     finite = [np.ravel(array[np.isfinite(array)]) for array in arrays]
     far = _far(finite)
     numbers = np.concatenate([np.empty(0, np.float32), *finite])

@@ -146,16 +146,14 @@ def is_numeric(column: Iterable[Entry]) -> bool:
 
 def as_markdown(grids: list[Grid]) -> str:
     """GitHub's pipe tables, captions in bold above, notes below."""
-    return "\n".join(_markdown(grid) for grid in grids)
-
-
-def _markdown(grid: Grid) -> str:
-    columns = zip(*grid.rows, strict=True)
-    rules = ["---:" if is_numeric(column) else "---" for column in columns]
-    lines = [f"**{grid.caption}**", "", _pipes(grid.heads), _pipes(rules)]
-    lines += [_pipes(map(plain, row)) for row in grid.rows]
-    lines += [f"\n{note}" for note in grid.notes]
-    return "\n".join([*lines, ""])
+    lines = []
+    for grid in grids:
+        columns = zip(*grid.rows, strict=True)
+        rules = ["---:" if is_numeric(column) else "---" for column in columns]
+        lines += [f"**{grid.caption}**", "", _pipes(grid.heads), _pipes(rules)]
+        lines += [_pipes(map(plain, row)) for row in grid.rows]
+        lines += [*(f"\n{note}" for note in grid.notes), ""]
+    return "\n".join(lines)
 
 
 def _pipes(cells: Iterable[str]) -> str:
@@ -240,7 +238,7 @@ def as_text(grids: list[Grid]) -> str:
     out = io.StringIO()
     print_text(
         grids,
-        Console(file=out, width=160, highlight=False, markup=False, emoji=False, color_system=None),
+        Console(file=out, width=160, highlight=False, emoji=False, color_system=None),
     )
     return out.getvalue()
 
@@ -273,7 +271,7 @@ def _print_grid(grid: Grid, console: Console) -> None:
     else:
         heads, *rows = zip(*(column.texts for column in columns), strict=True)
         for block in blocks(heads, rows, width):
-            console.print("\n".join(["", *block]), markup=False, soft_wrap=True)
+            tell(["", *block], "")
         tell([""])
     for note in grid.notes:
         tell(wrap(note, width))

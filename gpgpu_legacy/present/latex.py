@@ -9,26 +9,24 @@ from gpgpu_legacy.present.grid import Entry, Formula, Grid, is_numeric, plain
 
 def as_latex(grids: list[Grid]) -> str:
     """A `table` environment for each table, with the rules of booktabs."""
-    return "\n".join(_latex(grid) for grid in grids)
-
-
-def _latex(grid: Grid) -> str:
-    columns = list(zip(*grid.rows, strict=True))
-    layout = "".join("r" if is_numeric(column) else "l" for column in columns)
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{_escape(grid.caption)}}}",
-        rf"\begin{{tabular}}{{{layout}}}",
-        r"\toprule",
-        " & ".join(_escape(head) for head in grid.heads) + r" \\",
-        r"\midrule",
-        *(" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in grid.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(rf"\par\small {_escape(note)}" for note in grid.notes),
-        r"\end{table}",
-        "",
-    ]
+    lines = []
+    for grid in grids:
+        columns = zip(*grid.rows, strict=True)
+        layout = "".join("r" if is_numeric(column) else "l" for column in columns)
+        lines += [
+            r"\begin{table}",
+            rf"\caption{{{_escape(grid.caption)}}}",
+            rf"\begin{{tabular}}{{{layout}}}",
+            r"\toprule",
+            " & ".join(map(_escape, grid.heads)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(_latex_entry, row)) + r" \\" for row in grid.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(rf"\par\small {_escape(note)}" for note in grid.notes),
+            r"\end{table}",
+            "",
+        ]
     return "\n".join(lines)
 
 

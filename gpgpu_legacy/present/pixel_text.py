@@ -18,14 +18,12 @@ from functools import cache
 from importlib.resources import as_file, files
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from gpgpu_legacy.present.colours import (
     RGB,
     Colour,
     ColourScale,
-    ScaleKind,
     mixed,
     short_number,
 )
@@ -111,11 +109,6 @@ _BAR_HEIGHT, _SPACE = 12, 8
 _GREYS = 8  # of the edges of letters
 
 
-def needs_bar(scale: ColourScale | None) -> bool:
-    """Whether to draw a scale: a scale of two numbers needs none."""
-    return scale is not None and scale.kind is not ScaleKind.TWO
-
-
 def width_of(lines: Iterable[str]) -> int:
     """The width that lines of text need with their margins, at most MOST_WIDTH."""
     return min(2 * MARGIN + max(map(Font.BODY_BOLD.width, map(_known, lines))), MOST_WIDTH)
@@ -136,7 +129,6 @@ def captioned(
     """
     rows, columns, _ = picture.shape
     width = max(columns + 2 * MARGIN, LEAST_WIDTH, least_width)
-    shown = scale if needs_bar(scale) else None
     below = MARGIN + rows + _SPACE
     bar = _BAR_HEIGHT + Font.BODY.line_height + _SPACE if has_bar else 0
     height = below + bar + len(lines) * Font.BODY.line_height + MARGIN // 2
@@ -146,15 +138,16 @@ def captioned(
         font = Font.BODY if number else Font.BODY_BOLD
         y = below + bar + number * Font.BODY.line_height
         draw_line(draw, MARGIN, y, _cut(line, font, width - 2 * MARGIN), font)
-    if shown:
-        _draw_ends(draw, below + _BAR_HEIGHT, width, shown)
-    canvas = _inked(np.asarray(text)[..., 0])
+    if scale:
+        _draw_ends(draw, below + _BAR_HEIGHT, width, scale)
+    steps = np.round(np.asarray(text)[..., 0] / 255 * (_GREYS - 1)) / (_GREYS - 1)
+    canvas = mixed(steps, (_INK, _PAPER))
     left = (width - columns) // 2
     canvas[MARGIN - 1 : MARGIN + rows + 1, left - 1 : left + columns + 1] = _FRAME
     canvas[MARGIN : MARGIN + rows, left : left + columns] = picture
-    if shown:
-        steps = np.linspace(shown.low, shown.high, width - 2 * MARGIN)
-        canvas[below : below + _BAR_HEIGHT, MARGIN:-MARGIN] = shown.colours(steps)
+    if scale:
+        values = np.linspace(scale.low, scale.high, width - 2 * MARGIN)
+        canvas[below : below + _BAR_HEIGHT, MARGIN:-MARGIN] = scale.colours(values)
     return canvas
 
 
@@ -178,9 +171,3 @@ def _cut(line: str, font: Font, width: int) -> str:
 def _known(line: str) -> str:
     """The line with a ? for characters that the font lacks."""
     return "".join(c if ord(c) < 256 or c in BEYOND_LATIN_1 else "?" for c in line)
-
-
-def _inked(white: NDArray[np.uint8]) -> RGB:
-    """A text mask as an image in a few greys, from ink to paper."""
-    steps = np.round(white / 255 * (_GREYS - 1)) / (_GREYS - 1)
-    return mixed(steps, (_INK, _PAPER))

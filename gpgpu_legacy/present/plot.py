@@ -141,26 +141,19 @@ def figure_of(figure: Figure, suffix: str) -> Write:
 
     def write(to: IO[bytes]) -> None:
         from matplotlib import rc_context
+        from matplotlib.text import Text
 
-        _take_dollars_literally(figure)
+        for text in figure.findobj(Text):
+            # Matplotlib would read what is between two dollar signs in names as TeX. Only the
+            # powers of ten at its own ticks are TeX.
+            if "$" in text.get_text() and r"\mathdefault" not in text.get_text():
+                text.set_parse_math(False)
         with rc_context({"svg.hashsalt": "gpgpu_legacy"}), warnings.catch_warnings():
             # A box replaces a missing glyph, and text that does not fit stays where it is.
             warnings.simplefilter("ignore", UserWarning)
             figure.savefig(to, format=suffix[1:], facecolor=PAPER, metadata=_UNDATED[suffix])
 
     return write
-
-
-def _take_dollars_literally(figure: Figure) -> None:
-    """Keep dollar signs in names: matplotlib would read the text between two of them as TeX.
-
-    Only the powers of ten at its own ticks are TeX.
-    """
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
-        if "$" in text.get_text() and r"\mathdefault" not in text.get_text():
-            text.set_parse_math(False)
 
 
 def check_count(count: int, most: int, what: str) -> None:

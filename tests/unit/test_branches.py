@@ -217,8 +217,8 @@ def test_a_run_counts_what_fragments_execute_and_where_they_diverge() -> None:
         "MOV result.color, r;",
     )
     drawing = make_drawing(text, 8, 2, executor="numpy")
-    _, images, result = run_drawing(drawing)
-    assert images[0, :, 0, 0].tolist() == [4.0, 0.0]
+    _, result = run_drawing(drawing)
+    assert drawing.colours(result)[:, 0, 0].tolist() == [4.0, 0.0]
     [found] = branching_of(result.tally)
     # Fragments 3 to 7 of each row are right of 3; those of the upper row leave the loop at once.
     sides = 16 * 4 + 10

@@ -14,7 +14,7 @@ from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.api import prepared as module
 from gpgpu_legacy.api.prepared import PreparedPlans, close_prepared
-from gpgpu_legacy.api.run import Task
+from gpgpu_legacy.api.run import Request
 from gpgpu_legacy.errors import (
     GpgpuLegacyError,
     NoDeviceRoomError,
@@ -59,7 +59,7 @@ def test_an_equal_plan_is_prepared_once() -> None:
 def test_a_second_run_of_a_plan_prepares_nothing() -> None:
     given = {"values": shuffled(32, 32)}
     close_prepared()
-    first, second = (Task(sort_plan(32, 32), given, "jit", Machine()).run()[1] for _ in range(2))
+    first, second = (Request(sort_plan(32, 32), given, "jit", Machine()).run()[1] for _ in range(2))
     assert second.timings.prepare_s < first.timings.prepare_s / 2
     assert np.array_equal(second.outputs["sorted"], in_order(given["values"]))
     close_prepared()

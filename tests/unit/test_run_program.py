@@ -186,13 +186,13 @@ def test_auto_turns_to_the_next_where_one_cannot(
     order = [Unable(), find_executor("jit"), find_executor("numpy")]
     monkeypatch.setattr(auto, "ranked", lambda *_, **__: dict.fromkeys(order, 0.0))
     monkeypatch.setattr(auto, "ranking", auto.Ranking)  # a new one each time
-    executor, images, _ = run_drawing(make_drawing(show("fragment.color"), 2, 1))
+    executor, result = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "jit"
-    assert (images == 1).all()
+    assert (result.outputs["color[0]"] == 1).all()
     del order[1]
-    executor, images, _ = run_drawing(make_drawing(show("fragment.color"), 2, 1))
+    executor, result = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "numpy"
-    assert (images == 1).all()
+    assert (result.outputs["color[0]"] == 1).all()
 
 
 # What does not fit -------------------------------------------------------------------------------

@@ -235,14 +235,11 @@ class ShownOptions:
 
         from gpgpu_legacy.present.grid import print_text
 
-        terminal = sys.stdout.isatty()
         console = Console(
             highlight=False,
-            markup=False,
             emoji=False,
             color_system=None if os.environ.get("NO_COLOR") else "auto",
-            width=None if terminal else natural_in(os.environ.get("COLUMNS", "")) or 160,
-            soft_wrap=not terminal,
+            width=None if sys.stdout.isatty() else natural_in(os.environ.get("COLUMNS", "")) or 160,
         )
         print_text(grids, console)
 

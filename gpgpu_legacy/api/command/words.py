@@ -330,9 +330,11 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
     if algorithm.name.endswith(PLAN):
         from gpgpu_legacy.plan.serialise import operand_names
 
-        beside = operand_names(inputs.values())
-        files = {m.name: Path(algorithm.name).with_name(file) for m, file in beside.items()}
-        files = {name: path for name, path in files.items() if path.is_file()}
+        files = {
+            matrix.name: path
+            for matrix, file in operand_names(inputs.values()).items()
+            if (path := Path(algorithm.name).with_name(file)).is_file()
+        }
     files |= {name: Path(text) for name, text in given.items() if name not in named}
     for name in files.keys() - inputs:
         known = (

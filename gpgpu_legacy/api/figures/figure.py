@@ -23,7 +23,7 @@ from gpgpu_legacy.api.figures.options import (
     TexelsShown,
 )
 from gpgpu_legacy.api.figures.sheet_plot import Panel, ShownPanel, sheet
-from gpgpu_legacy.api.run import How, Task
+from gpgpu_legacy.api.run import How, Request
 from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, counted
 from gpgpu_legacy.files import Write, write_whole
@@ -32,7 +32,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Pass, Plan, kind_of_pass, name_of_pass, read_by, written_by
 from gpgpu_legacy.plan.textures import Numeric, Rect, Texture
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
-from gpgpu_legacy.present.colours import RGB, Colour, scale_for
+from gpgpu_legacy.present.colours import RGB, Colour, ScaleKind, scale_for
 from gpgpu_legacy.present.plot import check_figure, figure_of
 from gpgpu_legacy.runtime.observed import (
     chosen_textures,
@@ -56,10 +56,13 @@ def _pictures(
     shown: Sequence[ShownPanel], captions: Sequence[Caption], options: AnimationOptions
 ) -> Iterator[RGB]:
     """The pictures of an animation; see AnimationOptions. captions: three lines for each."""
-    from gpgpu_legacy.present.pixel_text import captioned, needs_bar, width_of
+    from gpgpu_legacy.present.pixel_text import captioned, width_of
 
-    bars = [one.scale if one.channels else None for one in shown]
-    has_bar = any(map(needs_bar, bars))
+    bars = [
+        # A scale of two numbers needs none.
+        one.scale if one.channels and one.scale.kind is not ScaleKind.TWO else None
+        for one in shown
+    ]
     widest = width_of(line for lines in captions for line in lines)
     sizes = [_size(one.panel) for one in shown]
     side = options.scale or -(-_LEAST_SIDE // max(map(max, sizes)))
@@ -72,7 +75,7 @@ def _pictures(
     for one, caption, bar in zip(shown, captions, bars, strict=True):
         picture = _picture(one, (height, width), marked=options.captions)
         if options.captions:
-            picture = captioned(picture, caption, bar, has_bar=has_bar, least_width=widest)
+            picture = captioned(picture, caption, bar, has_bar=any(bars), least_width=widest)
         yield picture
 
 
@@ -272,63 +275,54 @@ def figure(
     Raises InputError for a texture that no pass writes, and if no pass writes any.
     """
     options = options or FigureOptions()
-    task = Task.of(p, inputs, **how).settled()
-    plan, watcher = task.plan, _Keeper(task.plan, options)
-    by, _ = task.run(observer=watcher)
+    request = Request.of(p, inputs, **how).settled()
+    plan, names = request.plan, chosen_textures(request.plan, options.textures)
+    largest, targets = 0, 0
+    looked_up: set[str] = set()
+    for pass_ in plan.as_written:
+        written = [plan.texture(name) for name in written_by(pass_) if name in names]
+        texels = (t.extent.width * t.extent.rows * t.format.channels for t in written)
+        largest = max(largest, 4 * sum(texels))  # as float32
+        targets = max(targets, len(written))
+        looked_up |= set(read_by(pass_)) if written else set()
+    if largest * LEAST_PASSES > MOST_BYTES:
+        raise InputError(
+            f"a pass of plan {plan.name} writes {largest >> 20} MiB, and a figure keeps "
+            f"{MOST_BYTES >> 20} MiB of several passes; show a smaller size"
+        )
+    filled = looked_up.intersection(input_.texture for input_ in plan.inputs)
+    starts = tuple(_input_panel(request, t) for t in plan.textures if t.name in filled)
+    numbers = _shown(plan, names, options.after)
+    on_sheet, film = (
+        {numbers[n] for n in chosen(len(numbers), min(count, MOST_BYTES // largest))}
+        for count in (
+            max((options.panels - len(starts)) // targets, LEAST_PASSES),
+            options.frames,
+        )
+    )
+    panels, walk = list[Panel](), places(plan)
+
+    def keep(_number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        place, _ = next(walk)
+        if place.number not in on_sheet | film:
+            return
+        for name in filter(names.__contains__, written_by(pass_)):
+            texture, rect = plan.texture(name), rect_of(pass_)
+            if rect == Rect(0, 0, texture.extent.width, texture.extent.rows):
+                rect = None
+            panels.append(Panel(place, _what(pass_), texture, rect, read(name)))
+
+    by, _ = request.run(observer=keep)
     return Figure(
         plan=plan.name,
         executor=by.name,
         passes=plan.pass_count,
         options=options,
-        inputs=tuple(_input_panel(task, texture) for texture in watcher.inputs),
-        panels=tuple(watcher.panels),
-        on_sheet=frozenset(watcher.on_sheet),
+        inputs=starts,
+        panels=tuple(panels),
+        on_sheet=frozenset(on_sheet),
         turns=exchanged(plan),
     )
-
-
-class _Keeper:
-    """An observer that keeps the output of the chosen passes.
-
-    inputs: the textures with inputs that passes read. panels, on_sheet: see Figure.
-    """
-
-    def __init__(self, plan: Plan, options: FigureOptions) -> None:
-        names = chosen_textures(plan, options.textures)
-        self._plan, self._names, self._places = plan, names, places(plan)
-        largest, targets = 0, 0
-        read: set[str] = set()
-        for pass_ in plan.as_written:
-            written = [plan.texture(name) for name in written_by(pass_) if name in names]
-            texels = (t.extent.width * t.extent.rows * t.format.channels for t in written)
-            largest = max(largest, 4 * sum(texels))  # as float32
-            targets = max(targets, len(written))
-            read |= set(read_by(pass_)) if written else set()
-        if largest * LEAST_PASSES > MOST_BYTES:
-            raise InputError(
-                f"a pass of plan {plan.name} writes {largest >> 20} MiB, and a figure keeps "
-                f"{MOST_BYTES >> 20} MiB of several passes; show a smaller size"
-            )
-        filled = read.intersection(input_.texture for input_ in plan.inputs)
-        self.inputs = tuple(texture for texture in plan.textures if texture.name in filled)
-        on_sheet = max((options.panels - len(self.inputs)) // targets, LEAST_PASSES)
-        numbers = _shown(plan, names, options.after)
-        self.on_sheet, self._film = (
-            {numbers[n] for n in chosen(len(numbers), min(count, MOST_BYTES // largest))}
-            for count in (on_sheet, options.frames)
-        )
-        self.panels: list[Panel] = []
-
-    def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
-        """Keep the output of a pass; see Observer."""
-        place, _ = next(self._places)
-        if place.number not in self.on_sheet | self._film:
-            return
-        for name in filter(self._names.__contains__, written_by(pass_)):
-            texture, rect = self._plan.texture(name), rect_of(pass_)
-            everything = Rect(0, 0, texture.extent.width, texture.extent.rows)
-            rect = None if rect == everything else rect
-            self.panels.append(Panel(place, _what(pass_), texture, rect, read(name)))
 
 
 def _what(pass_: Pass) -> str:
@@ -350,10 +344,10 @@ def _shown(plan: Plan, names: Collection[str], after: str) -> list[int]:
     return [place.number for place in shown]
 
 
-def _input_panel(task: Task, texture: Texture) -> Panel:
+def _input_panel(request: Request, texture: Texture) -> Panel:
     """A texture with its inputs, before the first pass."""
-    names = dict.fromkeys(i.matrix for i in task.plan.inputs if i.texture == texture.name)
-    texels = initial_storage(task.plan, task.operands, texture.name).texels()
+    names = dict.fromkeys(i.matrix for i in request.plan.inputs if i.texture == texture.name)
+    texels = initial_storage(request.plan, request.operands, texture.name).texels()
     return Panel(None, ", ".join(names), texture, None, texels)
 
 

@@ -8,11 +8,9 @@ and when they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,9 +22,6 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.inputs import as_numbers
 from gpgpu_legacy.pipeline.storage import CHANNELS
 from gpgpu_legacy.present.animation import enlarged, texel_picture
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 FORMATS = {
     ".png": "PNG",
@@ -59,23 +54,8 @@ _READABLE = 256
 def read_picture(file: BinaryIO, path: Path) -> F32:
     """Red, green, blue and alpha of each pixel from 0 to 1: (H, W, 4), the bottom row first.
 
-    A grey one has r = g = b.
+    Of several pictures, the first. A grey one has r = g = b.
     """
-    with _opened(file, path) as image:
-        white = _DEEP.get(image.mode)
-        if white is None:
-            texels = np.asarray(image.convert("RGBA"))[::-1].astype(np.float32)
-            texels /= np.float32(255.0)
-            return texels
-        grey = np.asarray(image)[::-1].astype(np.float32) / np.float32(white)
-    texels = np.ones((*grey.shape, 4), np.float32)
-    texels[..., :3] = grey[..., None]
-    return texels
-
-
-@contextmanager
-def _opened(file: BinaryIO, path: Path) -> Iterator[Image]:
-    """A picture with its header read: the first, if there are several."""
     from PIL import Image, UnidentifiedImageError
 
     kind = FORMATS[path.suffix.lower()]
@@ -91,7 +71,14 @@ def _opened(file: BinaryIO, path: Path) -> Iterator[Image]:
         width, height = image.size
         if width * height > MOST_PIXELS:
             raise InputError(f"{path} is a picture of {width}×{height} pixels; {_ALLOWED}")
-        yield image
+        white = _DEEP.get(image.mode)
+        pixels = np.asarray(image if white else image.convert("RGBA"))[::-1].astype(np.float32)
+    pixels /= np.float32(white or 255.0)
+    if white is None:
+        return pixels
+    texels = np.ones((height, width, 4), np.float32)
+    texels[..., :3] = pixels[..., None]
+    return texels
 
 
 # Writing -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from gpgpu_legacy.api.host.memory import OPERATIONS, HostError, ProgramMemory, i
 from gpgpu_legacy.api.host.streams import WRITTEN, Recorder, StreamData, Streams, arguments_of, uses
 from gpgpu_legacy.api.host.values import FUNCTIONS, CFunction, rounder
 from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.api.run import Task, with_machine
+from gpgpu_legacy.api.run import Request, with_machine
 from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, hint
 from gpgpu_legacy.files import read_text
@@ -92,7 +92,7 @@ def run_brook(
             out(stream, data)
 
     def run(plan: Plan, given: dict[str, F32]) -> dict[str, F32]:
-        return dict(Task(plan, given, executor, machine).run()[1].outputs)
+        return dict(Request(plan, given, executor, machine).run()[1].outputs)
 
     objects, kernels = ProgramMemory(), Kernels(unit, profile)
     streams = Streams(objects, kernels, run, show, recorder)
@@ -155,7 +155,7 @@ def _placed(error: Exception, compiled: Compiler, code: CodeType) -> Exception:
         if frame.f_code.co_filename == code.co_filename:
             place = compiled.lines[line - 1][1]
             at = at if place.file == BEFORE else place
-    if Task.run.__code__.co_filename in files and not isinstance(error, GpgpuLegacyError):
+    if Request.run.__code__.co_filename in files and not isinstance(error, GpgpuLegacyError):
         return error
     limits = {
         StopIteration: f"the program takes more than {MOST_STEPS} steps; does each loop end?",
