@@ -10,8 +10,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.isa.kernel import element_of, numbered
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.kernels.bounds import unproven
-from gpgpu_legacy.lower.kernels.integers import MOST_ELEMENTS
+from gpgpu_legacy.lower.kernels.bounds import MOST_ELEMENTS, unproven
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.numbers import Number
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, Repeat, UniformValue

@@ -14,29 +14,36 @@ unknown in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from gpgpu_legacy.isa.expressions import (
+    BuiltIn,
     Choice,
     Constant,
+    Element,
     Expression,
     Invocation,
     Operation,
     Read,
+    Role,
     Variable,
 )
 from gpgpu_legacy.isa.kernel import RANGES, Kernel, assigned_names, numbered, parts, variable_names
 from gpgpu_legacy.isa.statements import Assign, Declare, If, Loop, Statement, Store
-from gpgpu_legacy.isa.types import Operator, Type
-from gpgpu_legacy.lower.kernels.integers import (
-    DispatchNumbers,
-    Integers,
-    LinearForm,
-)
+from gpgpu_legacy.isa.types import BOOL, UINT, Operator, Type
+from gpgpu_legacy.lower.kernels.integers import Facts, LinearForm, SymbolRanges, comparison
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
+MOST_TERMS = 16
+"""Symbols of a form that are kept apart; for a longer form only the range is kept."""
+
+MOST_ELEMENTS = 2**31 - 2**24
+"""Up to here an index may be proven: native code then computes it as an int plus a distance in its
+row, which must not wrap around. Beyond, in buffers of 8 GB, each access is checked."""
+
+_WRAP = 2**32
 _UNBOUNDED = 2**40  # trips: more than any loop of 32 bits that ends
 
 
@@ -52,31 +59,57 @@ def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1
         (name, int(v.base), int(v.step)) if isinstance(v, Affine) else (name, int(v), 0)
         for name, v in integers
     )
-    dispatch = DispatchNumbers(
-        constant_groups(pass_.groups), uniforms, tuple(lengths.items()), iterations
-    )
-    return _unproven(pass_.kernel, dispatch)
+    groups, known = constant_groups(pass_.groups), tuple(lengths.items())
+    return _unproven(pass_.kernel, groups, uniforms, known, iterations)
 
 
 @lru_cache(maxsize=256)
-def _unproven(kernel: Kernel, dispatch: DispatchNumbers) -> frozenset[int]:
-    kernel = numbered(kernel)
-    walk = BoundsWalk(kernel, dispatch)
-    walk.statements(kernel.body)
+def _unproven(
+    kernel: Kernel,
+    groups: tuple[int, int],
+    uniforms: tuple[tuple[str, int, int], ...],
+    lengths: tuple[tuple[str, int], ...],
+    iterations: int,
+) -> frozenset[int]:
+    """The same. uniforms: name, first value and step from run to run."""
+    walk = BoundsWalk(numbered(kernel), groups, dict(lengths))
+    iteration = walk.symbol(0, max(iterations - 1, 0))
+    walk.uniforms = {name: LinearForm(base) + iteration * step for name, base, step in uniforms}
+    walk.statements(walk.kernel.body)
     return frozenset(walk.unproven)
 
 
 _Induction = dict[str, tuple[LinearForm, int]]
 """A loop's numbers at its start and what each trip adds to them."""
 
+_Guarded = tuple[Sequence[LinearForm], LinearForm]
+"""A number, and the facts under which it is that one."""
+
 
 def _at(induction: _Induction, trip: LinearForm) -> dict[str, LinearForm]:
     """The numbers in a trip."""
-    return {name: start + trip.times(step) for name, (start, step) in induction.items()}
+    return {name: start + trip * step for name, (start, step) in induction.items()}
 
 
-class BoundsWalk(Integers):
-    """Walks a kernel as an arbitrary invocation."""
+class BoundsWalk(SymbolRanges):
+    """Walks a kernel as an arbitrary invocation.
+
+    numbers: of the private integers that are known here. unproven: the numbers of the accesses so
+    far that may be outside their arrays. exactly: integers are taken not to wrap around.
+    """
+
+    def __init__(self, kernel: Kernel, groups: tuple[int, int], lengths: Mapping[str, int]) -> None:
+        """At the beginning of the kernel, where no variable is known."""
+        super().__init__()
+        self.kernel, self.lengths = kernel, lengths
+        self.unproven: set[int] = set()
+        self.uniforms: dict[str, LinearForm] = {}
+        self.numbers: dict[str, LinearForm] = {}
+        self.kinds: dict[str, Type] = {}
+        self.exactly = False
+        self.group = [self.symbol(0, max(n - 1, 0)) for n in groups]
+        self.local = [self.symbol(0, n - 1) for n in kernel.local_size]
+        self.quotients: dict[tuple[LinearForm, int], LinearForm] = {}
 
     # Statements -----------------------------------------------------------------------------
 
@@ -106,17 +139,16 @@ class BoundsWalk(Integers):
 
     def branch(self, statement: If) -> None:
         facts, before = self.condition(statement.condition), self.numbers
-        sides: list[tuple[tuple[LinearForm, ...], dict[str, LinearForm]]] = []
+        sides: list[tuple[Sequence[LinearForm], dict[str, LinearForm]]] = []
         for holds, body in zip(facts, (statement.then, statement.otherwise), strict=True):
             self.numbers = dict(before)
-            with self.ranges.given(holds):
+            with self.given(holds):
                 self.statements(body)
             sides.append((holds, self.numbers))
-        self.numbers = {}
-        for name in before:
-            forms = [(holds, numbers[name]) for holds, numbers in sides]
-            alike = forms[0][1] == forms[1][1]
-            self.numbers[name] = forms[0][1] if alike else self.either(forms)
+        self.numbers = {
+            name: self.either([(holds, numbers[name]) for holds, numbers in sides])
+            for name in before
+        }
 
     # Loops ----------------------------------------------------------------------------------
 
@@ -132,13 +164,12 @@ class BoundsWalk(Integers):
         trips = self.trips(loop.condition, induction)
         if trips is None:
             induction, trips = {}, _UNBOUNDED
-        after = self.ranges.symbol(0, trips)
-        self.put(_at(induction, after))
+        self.put(_at(induction, self.symbol(0, trips)))
         self.condition(loop.condition)  # which is evaluated after the last trip, too
         ended = dict(self.numbers)
         if trips:
-            self.put(_at(induction, self.ranges.symbol(0, trips - 1)))
-            with self.ranges.given(self.condition(loop.condition).true):
+            self.put(_at(induction, self.symbol(0, trips - 1)))
+            with self.given(self.condition(loop.condition).true):
                 self.statements(inside)
         self.numbers = ended
 
@@ -146,7 +177,7 @@ class BoundsWalk(Integers):
         """New values of variables: any value of the type if the form may wrap around."""
         for name, form in numbers.items():
             kind = self.kinds[name]
-            fits = self.ranges.is_within(form, *RANGES[kind.kind])
+            fits = self.is_within(form, *RANGES[kind.kind])
             self.numbers[name] = form if fits else self.anything(kind)
 
     def induction(
@@ -185,13 +216,13 @@ class BoundsWalk(Integers):
         parts of the condition must then fit their types, so that nothing has in fact wrapped
         around.
         """
-        trip = self.ranges.symbol(0, _UNBOUNDED)
+        trip = self.symbol(0, _UNBOUNDED)
         ((symbol, _),) = trip.terms
         before = dict(self.numbers)
         self.numbers.update(_at(induction, trip))
         self.exactly = True
         forms: list[tuple[LinearForm, Type]] = []
-        most: int | None = None
+        most = _UNBOUNDED
         for part in _conjuncts(condition):
             is_comparison = isinstance(part, Operation) and part.operands[0].type.is_integer
             if not is_comparison or not all(map(_is_sum, part.operands)):
@@ -200,23 +231,191 @@ class BoundsWalk(Integers):
             for fact in self.condition(part).true:
                 growth = fact.of(symbol)
                 if growth > 0:
-                    rest = fact - trip.times(growth)
-                    last = self.ranges.most(rest.times(-1)) // growth
-                    most = last if most is None else min(most, last)
+                    most = min(most, self.most(trip * growth - fact) // growth)
         self.exactly = False
         self.numbers = before
-        if most is None or most >= _UNBOUNDED:
+        if most == _UNBOUNDED:
             return None
         trips = max(0, most + 1)
         # The forms are tried at both ends of the trips, between which they lie.
-        for form, kind in forms:
-            for end in (0, trips):
-                at = LinearForm(form.constant, form.terms) + (LinearForm(end) - trip).times(
-                    form.of(symbol)
-                )
-                if not self.ranges.is_within(at, *RANGES[kind.kind]):
-                    return None
-        return trips
+        ends = [LinearForm(end) - trip for end in (0, trips)]
+        fits = all(
+            self.is_within(form + end * form.of(symbol), *RANGES[kind.kind])
+            for form, kind in forms
+            for end in ends
+        )
+        return trips if fits else None
+
+    # Expressions ----------------------------------------------------------------------------
+
+    def visit(self, expression: Expression) -> None:
+        """Look at the accesses of any expression."""
+        if expression.type.is_integer:
+            self.number(expression)
+        elif expression.type == BOOL:
+            self.condition(expression)
+        else:
+            self.parts(expression)
+
+    def parts(self, expression: Expression) -> None:
+        """Look at the accesses in the parts of an expression."""
+        match expression:
+            case Element():
+                self.access(expression)
+            case Choice():
+                self.choose(expression)
+            case _:
+                for part in expression.operands:
+                    self.visit(part)
+
+    def choose(self, expression: Choice) -> LinearForm | None:
+        """A number, or none, that is one of two."""
+        condition, *sides = expression.operands
+        choices: list[_Guarded] = []
+        for holds, side in zip(self.condition(condition), sides, strict=True):
+            with self.given(holds):
+                if side.type.is_integer:
+                    choices.append((holds, self.number(side)))
+                else:
+                    self.visit(side)
+        return self.either(choices) if choices else None
+
+    def either(self, choices: Sequence[_Guarded]) -> LinearForm:
+        """A number that is one of these forms, each under its facts."""
+        if len({form for _, form in choices}) == 1:
+            return choices[0][1]
+        ends: list[int] = []
+        for holds, form in choices:
+            with self.given(holds):
+                ends += self.bounds(form)
+        return self.symbol(min(ends), max(ends))
+
+    def access(self, element: Element) -> None:
+        """Record an access that is not proven to be inside its array."""
+        indices = [self.number(index) for index in element.operands]
+        extents = element.array.extents or (self.lengths.get(element.array.name, 0),)
+        flat, length = LinearForm(0), 1
+        for index, extent in zip(indices, extents, strict=True):
+            flat = flat * extent + index
+            length *= extent
+        are_small = all(self.is_within(index, 0, MOST_ELEMENTS - 1) for index in indices)
+        if not are_small or not self.is_within(flat, 0, length - 1):
+            self.unproven.add(element.number)
+
+    def condition(self, expression: Expression) -> Facts:
+        """The facts of a bool if it is true, and if it is false."""
+        match expression:
+            case Constant(values=(value,)):
+                return Facts() if value else Facts((LinearForm(1),))  # 1 is never at most 0
+            case Operation(operator=Operator.NOT, operands=(operand,)):
+                return Facts(*reversed(self.condition(operand)))
+            case Choice(operands=(left, right, Constant(values=(False,)))):
+                first = self.condition(left)
+                with self.given(first.true):
+                    second = self.condition(right)
+                return Facts(first.true + second.true)
+            case Choice(operands=(left, Constant(values=(True,)), right)):
+                first = self.condition(left)
+                with self.given(first.false):
+                    second = self.condition(right)
+                return Facts((), first.false + second.false)
+            case Operation(operator=operator, operands=(left, right)) if left.type.is_integer:
+                return comparison(operator, self.number(left), self.number(right))
+        self.parts(expression)
+        return Facts()
+
+    def number(self, expression: Expression) -> LinearForm:  # noqa: PLR0911 - a case each
+        """An integer as a form of the symbols."""
+        kind = expression.type
+        match expression:
+            case Constant(values=(value,)):
+                return self.fitted(LinearForm(int(value)), kind)
+            case Read(variable=variable) if variable.role is not Role.UNIFORM:
+                return self.numbers[variable.name]
+            case Read(variable=variable):
+                return self.uniforms.get(variable.name) or self.anything(kind)
+            case Invocation():
+                return self.identity(expression)
+            case Operation(operator=Operator.CONVERT, operands=(operand,)):
+                if operand.type.is_integer:
+                    return self.fitted(self.number(operand), kind)
+                self.visit(operand)
+                return self.symbol(0, 1) if operand.type == BOOL else self.anything(kind)
+            case Operation(operator=Operator.NEGATE, operands=(operand,)):
+                return self.fitted(-self.number(operand), kind)
+            case Operation(operator=operator, operands=(left, right)):
+                return self.computed(operator, self.number(left), self.number(right), kind)
+            case Choice():
+                return self.choose(expression) or self.anything(kind)
+        self.parts(expression)
+        return self.anything(kind)
+
+    def computed(  # noqa: PLR0911 - a case each
+        self, operator: Operator, left: LinearForm, right: LinearForm, kind: Type
+    ) -> LinearForm:
+        """The result of an operator for two numbers."""
+        divisor = 0 if right.terms else right.constant
+        match operator:
+            case Operator.ADD:
+                return self.fitted(left + right, kind)
+            case Operator.SUBTRACT:
+                return self.fitted(left - right, kind)
+            case Operator.MULTIPLY if not left.terms:
+                return self.fitted(right * left.constant, kind)
+            case Operator.MULTIPLY if not right.terms:
+                return self.fitted(left * right.constant, kind)
+            case Operator.MULTIPLY:
+                corners = [a * b for a in self.range(left) for b in self.range(right)]
+                return self.fitted(self.symbol(min(corners), max(corners)), kind)
+            case Operator.DIVIDE | Operator.REMAINDER if divisor > 0:
+                if self.most(-left, 0) <= 0:
+                    quotient = self.quotient(left, divisor)
+                    return quotient if operator is Operator.DIVIDE else left - quotient * divisor
+                if operator is Operator.REMAINDER:
+                    return self.symbol(1 - divisor, divisor - 1)
+        return self.anything(kind)
+
+    def quotient(self, left: LinearForm, divisor: int) -> LinearForm:
+        """A symbol for the quotient of a number that is at least 0."""
+        if (left, divisor) not in self.quotients:
+            low, high = self.range(left)
+            symbol = self.symbol(max(low, 0) // divisor, high // divisor)
+            self.quotients[left, divisor] = symbol
+        quotient = self.quotients[left, divisor]
+        rest = left - quotient * divisor
+        self.facts += -rest, rest - LinearForm(divisor - 1)
+        return quotient
+
+    def identity(self, expression: Invocation) -> LinearForm:
+        """An invocation's or a work group's number along an axis."""
+        axis = expression.axis
+        if axis == 2:
+            return LinearForm(0)
+        group, local = self.group[axis], self.local[axis]
+        if expression.built_in is BuiltIn.WORK_GROUP_ID:
+            return group
+        if expression.built_in is BuiltIn.LOCAL_INVOCATION_ID:
+            return local
+        return self.fitted(group * self.kernel.local_size[axis] + local, UINT)
+
+    def fitted(self, form: LinearForm, kind: Type) -> LinearForm:
+        """The form as a 32-bit number, which may have wrapped around."""
+        if self.exactly:
+            return form
+        if len(form.terms) > MOST_TERMS:
+            form = self.symbol(*self.range(form))
+        low, high = RANGES[kind.kind]
+        least, most = self.range(form)
+        if least < low or most > high:
+            least, most = self.bounds(form)
+        window = (least - low) // _WRAP
+        if (most - low) // _WRAP == window:
+            return form - LinearForm(window * _WRAP) if window else form
+        return self.anything(kind)
+
+    def anything(self, kind: Type) -> LinearForm:
+        """Any number of a type."""
+        return self.symbol(*RANGES[kind.kind])
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:

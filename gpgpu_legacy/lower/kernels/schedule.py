@@ -73,19 +73,18 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
     with the list. The steps of a `for` move to the end of its body.
     """
     versioned: list[Statement] = []
-    latest: dict[str, Variable] = {}  # the version that holds a variable's value
-    owners: dict[str, Variable] = {}
+    latest: dict[str, tuple[Variable, Variable]] = {}  # a variable, the version that has its value
     tail = _tail(statements)
 
     def write_back(names: Iterable[str]) -> None:
         for name in sorted(names & latest.keys()):
-            owner = owners[name]
-            versioned.append(Assign(owner, read(owner).components, read(latest.pop(name))))
+            owner, version = latest.pop(name)
+            versioned.append(Assign(owner, read(owner).components, read(version)))
 
     def version_of(expression: Expression) -> Expression:
         if not isinstance(expression, Read) or expression.variable.name not in latest:
             return expression
-        return read(latest[expression.variable.name])
+        return read(latest[expression.variable.name][1])
 
     for index, statement in enumerate(statements):
         write_back(assigned_names(statement) if isinstance(statement, If | Loop) else set())
@@ -96,7 +95,7 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
                 name = variable.name
                 version = Variable(f"{next(number)}_{name}", variable.type)  # no name of GLSL
                 versioned.append(Declare(version, rebuilt(value, version_of)))
-                latest[name], owners[name] = version, variable
+                latest[name] = variable, version
             case If(condition=condition, then=then, otherwise=otherwise):
                 then, otherwise = versions(then, number), versions(otherwise, number)
                 versioned.append(with_expressions(If(condition, then, otherwise), version_of))
