@@ -58,7 +58,7 @@ def emit_chain(
         emitter = GroupEmitter(content, (), exact=exact)
         body = fused_body(content, as_level=False)
         staging = choose_staging(content, body, CHAIN, 0)
-        lines = emitter.block(GroupTiling(content, body, staging).statements())
+        lines = emitter.block(GroupTiling(content, body, staging).all_statements())
         uniforms, own = emitter.head()
         vectors.append(tuple(emitter.given.values()))
         members = [Variable(emitter.source(given), VEC4) for given in vectors[-1]]

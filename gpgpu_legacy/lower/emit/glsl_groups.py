@@ -30,7 +30,7 @@ from gpgpu_legacy.lower.groups.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.lower.groups.staging import AT_ONCE, choose_staging
+from gpgpu_legacy.lower.groups.staging import choose_staging
 from gpgpu_legacy.lower.groups.tiling import GroupTiling
 from gpgpu_legacy.lower.temporal.content import TemporalContent, TemporalShape
 from gpgpu_legacy.lower.temporal.tiling import (
@@ -64,8 +64,7 @@ def emit_groups(
     """
     refuse_unsupported(content)
     body = fused_body(content, as_level=False)
-    at_once = 1 if fetches else AT_ONCE
-    staging = choose_staging(content, body, shape, shared_bytes, at_once=at_once)
+    staging = choose_staging(content, body, shape, shared_bytes, in_quads=not fetches)
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
     emitter = GroupEmitter(content, fetched, exact=exact)
     buffers = []
@@ -85,8 +84,8 @@ def emit_groups(
         INVOCATION: "int(gl_LocalInvocationIndex)",
         CORNER: f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height})",
     }
-    statements = GroupTiling(content, body, staging).statements()
-    return emitter.code(staging.shape, buffers, staging.arrays().values(), known, statements)
+    statements = GroupTiling(content, body, staging).all_statements()
+    return emitter.code(staging.shape, buffers, staging.arrays, known, statements)
 
 
 class GroupEmitter(GlslEmitter):
@@ -178,5 +177,5 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
         CORNER: corner,
     }
     group = GroupShape(shape.threads, shape.columns, shape.rows, k_depth=0)
-    statements = TemporalTiling(content, body, shape).statements()
+    statements = TemporalTiling(content, body, shape).all_statements()
     return emitter.code(group, buffers, shared, known, statements)

@@ -7,8 +7,8 @@ each texture, the bases of lookups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,11 @@ def smaller(a: Expression, b: Expression) -> Expression:
     return operation(Operator.MINIMUM, a, b)
 
 
+def clamped(place: Expression, size: Expression) -> Expression:
+    """A row or a column; outside of as many, the nearest one."""
+    return smaller(operation(Operator.MAXIMUM, place, integer(0)), size + -1)
+
+
 def placed(content: Content, part: Expression, number: Callable[[int], Expression]) -> Expression:
     """A part of an expression at a fragment. number: its column or row, by axis."""
     match part:
@@ -108,23 +113,19 @@ def texel_number(
     lookup: AffineLookup[int],
     axis: int,
     advance: tuple[int, int],
-    variables: tuple[Expression, ...],
-    *,
-    moved: bool = False,
+    at: tuple[Expression, ...],
+    trip: tuple[Expression, Expression],
 ) -> Expression:
     """The number of a texel's column or row.
 
-    variables: its terms: the fragment's x and y, the iteration and the trip. moved: only the terms
-    of iteration and trip.
+    at: the fragment's (x, y); without it, only what the iteration and the trip add.
     """
     form = (lookup.s, lookup.t)[axis]
-    factors = (form.x, form.y, form.iteration, advance[axis])
+    factors = (*(form.x, form.y)[: len(at)], form.iteration, advance[axis])
     total: Expression = integer(0)
-    for factor, variable in list(zip(factors, variables, strict=True))[2 if moved else 0 :]:
+    for factor, variable in zip(factors, (*at, *trip), strict=True):
         total = total + variable * factor
-    if not moved:
-        total = total + read(base_variable(lookup.base), axis) + form.constant
-    return total
+    return total + read(base_variable(lookup.base), axis) + form.constant if at else total
 
 
 def texel_element(
@@ -136,17 +137,11 @@ def texel_element(
 ) -> Expression:
     """A texel from its texture. at: the fragment's (x, y). trip: the iteration and the trip."""
     number = lookup.texture
-    s, t = (texel_number(lookup, axis, advance, (*at, *trip)) for axis in range(2))
+    s, t = (texel_number(lookup, axis, advance, at, trip) for axis in range(2))
     size = size_variable(number)
     if not lookup.inside:
-        s, t = (
-            smaller(operation(Operator.MAXIMUM, value, integer(0)), read(size, axis) + -1)
-            for axis, value in enumerate((s, t))
-        )
+        s, t = (clamped(value, read(size, axis)) for axis, value in enumerate((s, t)))
     return Element((t * read(size, 0) + s,), texture_array(content, number))
-
-
-Item = TypeVar("Item")
 
 
 @frozen
@@ -164,17 +159,11 @@ class GroupCode:
     fetched: tuple[int, ...] = ()
 
 
-def _in_order(
-    extent: Item, surfaces: Iterable[tuple[Item, Item]], bases: Iterable[Item], batch: Item
-) -> list[Item]:
-    """The block's integers. surfaces: of each, the size and the origin."""
-    return [extent, *(item for pair in surfaces for item in pair), *bases, batch]
-
-
 def block_variables(content: Content) -> list[Variable]:
     """The variables in the block after its vectors, each aligned to two numbers."""
-    surfaces = [(size_variable(n), origin_variable(n)) for n in range(len(content.surfaces))]
-    return _in_order(EXTENT, surfaces, map(base_variable, range(content.bases)), BATCH)
+    surfaces = ((size_variable(n), origin_variable(n)) for n in range(len(content.surfaces)))
+    bases = map(base_variable, range(content.bases))
+    return [EXTENT, *chain.from_iterable(surfaces), *bases, BATCH]
 
 
 def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
@@ -191,9 +180,9 @@ def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
     if (vectors.view("<u4") == vectors[:1].view("<u4")).all():
         vectors = vectors[:1]
     sizes = [(extent.width, extent.rows) for extent in arguments.extents]
-    surfaces = zip(sizes, arguments.origins, strict=True)
+    surfaces = chain.from_iterable(zip(sizes, arguments.origins, strict=True))
     extent, batch = (arguments.width, arguments.height), (code.shape.k_depth, 0)
-    whole = _in_order(extent, surfaces, arguments.bases, batch)
+    whole = [extent, *surfaces, *arguments.bases, batch]  # as in block_variables
     whole += [(0, 0)] * (len(whole) % 2)  # its size is a multiple of a vector's
     tail = np.array(whole, "<i4").reshape(1, -1).repeat(len(vectors), 0)
     head = vectors.reshape(len(vectors), -1)

@@ -120,6 +120,10 @@ class StagedTrips:
     count: int | None
     staged: tuple[Staged, ...]
 
+    def trip(self, iteration: Expression, number: Expression) -> tuple[Expression, Expression]:
+        """The iteration and the trip that the trip of that number belongs to."""
+        return (number, integer(0)) if self.count is None else (iteration, number)
+
 
 @frozen
 class GroupStaging:
@@ -136,43 +140,38 @@ class GroupStaging:
     loops: dict[int | None, StagedTrips]
 
     @property
-    def in_order(self) -> list[StagedTrips]:
-        """The loops, by number."""
-        return list(self.loops.values())
+    def staged(self) -> list[Staged]:
+        """The staged lookups of all loops."""
+        return [staged for trips in self.loops.values() for staged in trips.staged]
 
     @property
     def surfaces_in_quads(self) -> set[int]:
         """The surfaces of which four texels are fetched at a time."""
-        staged = (staged for trips in self.in_order for staged in trips.staged)
-        return {s.lookup.texture for s in staged if s.fetched is not Fetched.TEXEL}
+        return {s.lookup.texture for s in self.staged if s.fetched is not Fetched.TEXEL}
 
-    def arrays(self) -> dict[str, Array]:
-        """The shared arrays by name, which loops share."""
-        staged = (staged for trips in self.in_order for staged in trips.staged)
-        return {s.name: s.array(self.shape) for s in staged}
+    @property
+    def arrays(self) -> list[Array]:
+        """The shared arrays, which loops share."""
+        return list(dict.fromkeys(staged.array(self.shape) for staged in self.staged))
 
     def before_all(self) -> list[Statement]:
         """Fetch for the first batch, and compute each element's position in its texture."""
-        loops = self.in_order
-        if not loops:
-            return []
-        first = loops[0]
-        start = read(FIRST) if first.count is None else integer(0)
-        return [Declare(_GONE), *self._declared(), *self._fetched(first, read(FIRST), start)]
+        for first in self.loops.values():
+            start = read(FIRST) if first.count is None else integer(0)
+            return [Declare(_GONE), *self._declared(), *self._fetched(first, read(FIRST), start)]
+        return []
 
     def commit(
         self, trips: StagedTrips, iteration: Expression, start: Expression, last: Expression
     ) -> list[Statement]:
         """Put the fetched texels into shared memory, and fetch for the next trips."""
         statements: list[Statement] = [Barrier()]
-        arrays = self.arrays()
         for staged in trips.staged:
+            array = staged.array(self.shape)
             parts = range(AT_ONCE) if staged.fetched is Fetched.OF_TRIPS else [None]
             for element in self._elements(staged):
                 for part in parts:
-                    place = Element(
-                        (element.trip + (part or 0), element.place), arrays[staged.name]
-                    )
+                    place = Element((element.trip + (part or 0), element.place), array)
                     statements += element.guarded(Store(place, read(element.variable, part)))
         following = start + self.shape.k_depth
         after = self._after(trips, iteration)
@@ -183,7 +182,7 @@ class GroupStaging:
         """After the last batch of a loop: fetch for the next loop, or the next iteration."""
         if trips.count is None:
             return ()
-        loops = self.in_order
+        loops = list(self.loops.values())
         following = loops[(trips.number + 1) % len(loops)]
         if following.number > trips.number:
             return tuple(self._fetched(following, iteration, integer(0)))
@@ -231,24 +230,21 @@ class GroupStaging:
         """
         variables: dict[Variable, None] = {}
         places: list[Statement] = []
-        for trips in self.in_order:
+        for trips in self.loops.values():
             for staged in trips.staged:
                 for element in self._elements(staged):
                     variables[element.variable] = None
-                    trip = (integer(0), element.trip)
-                    trip = trip if trips.count is not None else trip[::-1]
-                    at = self._fragment(staged, element.place)
-                    places.append(
-                        Declare(_place_of(trips, element), self._index(staged, (*at, *trip)))
-                    )
-        return [*places, *(Declare(variable) for variable in variables)]
+                    trip = trips.trip(integer(0), element.trip)
+                    index = self._index(staged, self._fragment(staged, element.place), trip)
+                    places.append(Declare(_place_of(trips, element), index))
+        return [*places, *map(Declare, variables)]
 
     def _index(
-        self, staged: Staged, variables: tuple[Expression, ...], *, moved: bool = False
+        self, staged: Staged, at: tuple[Expression, ...], trip: tuple[Expression, Expression]
     ) -> Expression:
-        """The index of the element that a lookup reads; if `moved`, only the trip's part of it."""
-        lookup, advance = staged.lookup, staged.advance
-        s, t = (texel_number(lookup, n, advance, variables, moved=moved) for n in range(2))
+        """The index of the element that a lookup reads; see texel_number."""
+        lookup = staged.lookup
+        s, t = (texel_number(lookup, n, staged.advance, at, trip) for n in range(2))
         index: Expression = t * read(size_variable(lookup.texture), 0) + s
         return index if staged.fetched is Fetched.TEXEL else index / integer(AT_ONCE)
 
@@ -257,12 +253,10 @@ class GroupStaging:
     ) -> Iterator[Statement]:
         """Fetch the texels for the trips from `start` on."""
         for staged in trips.staged:
-            number = (iteration, start) if trips.count is not None else (start, integer(0))
-            gone = self._index(staged, (integer(0), integer(0), *number), moved=True)
-            yield Assign(_GONE, (0,), gone)
-            array = texture_array(self.content, staged.lookup.texture)
-            if staged.fetched is not Fetched.TEXEL:
-                array = quad_array(staged.lookup.texture)
+            yield Assign(_GONE, (0,), self._index(staged, (), trips.trip(iteration, start)))
+            surface = staged.lookup.texture
+            is_texel = staged.fetched is Fetched.TEXEL
+            array = texture_array(self.content, surface) if is_texel else quad_array(surface)
             for element in self._elements(staged):
                 value = Element((read(_place_of(trips, element)) + read(_GONE),), array)
                 held = read(element.variable)
@@ -275,11 +269,11 @@ def choose_staging(
     shape: GroupShape,
     shared_bytes: int,
     *,
-    at_once: int = AT_ONCE,
+    in_quads: bool = True,
 ) -> GroupStaging:
     """Choose the staging of one iteration's statements, as deep as there is room.
 
-    at_once: the texels of one channel in a fetch, 1 or AT_ONCE.
+    in_quads: whether a fetch may be of four texels of one channel.
     """
     candidates: list[tuple[int | None, int | None, Sequence[Statement]]] = [
         (position, trip_count(statement), statement.body)
@@ -289,17 +283,16 @@ def choose_staging(
     if not candidates and content.together > 1 and len(content.draws) == 1:
         candidates = [(None, None, body)]
     depth = shape.k_depth
-    while depth >= 2:
+    while depth > 1:
         deep, loops = replace(shape, k_depth=depth), dict[int | None, StagedTrips]()
         for key, count, statements in candidates:
             staged = _staged(content, statements)
-            if at_once == AT_ONCE:
+            if in_quads:
                 staged = tuple(_at_once(content, s, deep, of_iterations=not count) for s in staged)
             if staged and (count or content.together) >= depth:
                 loops[key] = StagedTrips(len(loops), count, staged)
         staging = GroupStaging(content, replace(deep, unroll=min(shape.unroll, depth)), loops)
-        arrays = staging.arrays().values()
-        size = sum(4 * array.element.width * prod(array.extents) for array in arrays)
+        size = sum(4 * array.element.width * prod(array.extents) for array in staging.arrays)
         if loops and size <= shared_bytes:
             return staging
         depth //= 2

@@ -11,7 +11,8 @@ loads it: if that one is past the rectangle, all are, and none of their results 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -21,8 +22,8 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Expression, Read, Role, Texel, Variable, read
 from gpgpu_legacy.isa.statements import Assign, Declare, For, Statement, all_expressions, rebuilt
 from gpgpu_legacy.isa.types import EVERYWHERE, NOWHERE, Axes, Components
-from gpgpu_legacy.lower.fused.content import Advance
-from gpgpu_legacy.lower.groups.shape import GroupShape
+from gpgpu_legacy.lower.fused.body import own_variable
+from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 Fragment = tuple[int, int]
@@ -35,19 +36,21 @@ def cell_variable(variable: Variable, row: int | None, column: int | None) -> Va
     return replace(variable, row=row, column=column)
 
 
-class RegisterTile:
+class RegisterTile(ABC):
     """The variables of a register tile's fragments, and the statements that compute them."""
 
-    def __init__(
-        self, rows: int, columns: int, at_fragment: Callable[[Expression, Fragment], Expression]
-    ) -> None:
-        """at_fragment: maps parts of expressions other than variables to a fragment."""
-        self.rows, self.columns, self.at_fragment = rows, columns, at_fragment
+    def __init__(self, content: Content, rows: int, columns: int) -> None:
+        """Without a statement yet."""
+        self.content, self.rows, self.columns = content, rows, columns
         self.axes: dict[Variable, Axes] = {}
         self.statements: list[Statement] = []
         self.assigned: dict[Variable, None] = {}
         self.names: dict[Variable, Variable] = {}
         self.parts = 0
+
+    @abstractmethod
+    def at_fragment(self, part: Expression, fragment: Fragment) -> Expression:
+        """A part of an expression other than a variable, at a fragment."""
 
     def add(self, *statements: Statement) -> None:
         """Add statements."""
@@ -74,6 +77,10 @@ class RegisterTile:
         axes = self.axes[variable]
         row, column = fragment
         return cell_variable(variable, row if axes.y else None, column if axes.x else None)
+
+    def own(self, surface: int, fragment: Fragment) -> Read:
+        """A fragment's own texel in a surface."""
+        return read(self.cell(own_variable(self.content, surface), fragment))
 
     def assign(
         self,
@@ -146,7 +153,7 @@ class RegisterTile:
         for fragment, value in before.items():
             self.assign(variable, fragment, value)
 
-    def trip(self, loop: For, head: dict[Variable, Axes]) -> None:
+    def execute_trip(self, loop: For, head: dict[Variable, Axes]) -> None:
         """A trip of a loop. head: from `widen_for`."""
         for statement in loop.body:
             self.execute(statement)
@@ -195,10 +202,10 @@ _Shared = tuple[Fragment, AffineLookup[int]]
 class TexelLoads:
     """The loads of a register tile's texels: shared texels are loaded once, into variables."""
 
-    def __init__(self, shape: GroupShape, tile: RegisterTile, load: Load) -> None:
+    def __init__(self, tile: RegisterTile, side_by_side: tuple[int, int], load: Load) -> None:
         """load: adds nothing to the tile's statements."""
         self._tile, self._load = tile, load
-        self._columns, self._rows = shape.side_by_side
+        self._columns, self._rows = side_by_side
         self._known: dict[int, dict[TileTexel, _Shared]] = {}
         self._shared: dict[TileTexel, _Shared] = {}
         self._loaded: dict[TileTexel, Read] = {}
@@ -232,20 +239,19 @@ class TexelLoads:
 
     def _shared_by(self, statements: Iterable[Statement]) -> dict[TileTexel, _Shared]:
         """The texels that several fragments read."""
-        fragments: dict[TileTexel, set[Fragment]] = defaultdict(set)
-        leaving, wanted = set[TileTexel](), Counter[TileTexel]()
+        fragments: dict[TileTexel, list[Fragment]] = defaultdict(list)
+        leaving = set[TileTexel]()
         for texel in all_expressions(statements):
             if not isinstance(texel, Texel) or not _is_shareable(texel):
                 continue
             for fragment in self._tile.fragments(EVERYWHERE):
                 key = self._key(texel.lookup, texel.advance, fragment)
-                fragments[key].add(fragment)
-                wanted[key] += 1
+                fragments[key].append(fragment)
                 if not texel.lookup.inside:
                     leaving.add(key)
         shared = {}
         for key, sharing in fragments.items():
-            if wanted[key] > 1:
+            if len(sharing) > 1:
                 first = min(row for row, _ in sharing), min(column for _, column in sharing)
                 lookup = replace(self._lookup_from(key, first), inside=key not in leaving)
                 shared[key] = first, lookup

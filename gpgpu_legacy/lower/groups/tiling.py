@@ -15,15 +15,15 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import (
     Element,
     Expression,
+    Read,
     Texel,
     Variable,
     component,
     components,
-    operation,
     read,
 )
 from gpgpu_legacy.isa.statements import Declare, For, If, Statement, Store, read_first, trip_count
-from gpgpu_legacy.isa.types import EVERYWHERE, INT, Operator
+from gpgpu_legacy.isa.types import EVERYWHERE, INT
 from gpgpu_legacy.lower.fused.body import own_texel, own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (
@@ -57,69 +57,68 @@ class _Trip:
     """The trip in which statements are executed. place: of its staged texels in their arrays."""
 
     iteration: Expression
-    trip: Expression
+    trip: Expression = integer(0)
     staged: StagedTrips | None = None
     place: Expression | None = None
 
 
-class GroupTiling:
+class GroupTiling(RegisterTile):
     """Makes the statements of an invocation."""
 
     def __init__(self, content: Content, body: Sequence[Statement], staging: GroupStaging) -> None:
         """body: of one iteration, for one fragment."""
-        self.content, self.body, self.staging = content, body, staging
-        self.shape = staging.shape
-        self.tile = RegisterTile(self.shape.rows, self.shape.columns, self._at_fragment)
-        self.loads = TexelLoads(self.shape, self.tile, self._load)
-        self.trip = _Trip(integer(0), integer(0))
+        self.body, self.staging, self.shape = body, staging, staging.shape
+        super().__init__(content, self.shape.rows, self.shape.columns)
+        self.loads = TexelLoads(self, self.shape.side_by_side, self._load)
+        self.trip = _Trip(integer(0))
 
-    def statements(self) -> list[Statement]:
+    def all_statements(self) -> list[Statement]:
         """All of them, the variables' declarations first."""
-        tile = self.tile
-        for surface in self.content.owned:
-            tile.axes[self._own(surface)] = EVERYWHERE
-        tile.add(*self.staging.before_all())
+        content = self.content
+        for surface in content.owned:
+            self.axes[own_variable(content, surface)] = EVERYWHERE
+        self.add(*self.staging.before_all())
         for surface in self._read_first():
             # Past the rectangle, the value of its last column or row.
             for fragment, element in self._own_elements(surface, self._kept):
-                tile.assign(self._own(surface), fragment, element)
+                self.assign(own_variable(content, surface), fragment, element)
         if None in self.staging.loops:
             self._trips_of_iterations(self.staging.loops[None])
         else:
             number = Variable("iteration", INT)
-            self.trip = _Trip(read(number), integer(0))
-            inner = tile.inside(lambda: self._iteration(self.body))
-            if self.content.together > 1:
-                tile.add(For(number, read(FIRST), read(LAST), inner))
+            self.trip = _Trip(read(number))
+            inner = self.inside(lambda: self._iteration(self.body))
+            if content.together > 1:
+                self.add(For(number, read(FIRST), read(LAST), inner))
             else:
-                tile.add(Declare(number, read(FIRST)), *inner)
-        for surface in self.content.owned:
-            if self.content.surfaces[surface].written:
+                self.add(Declare(number, read(FIRST)), *inner)
+        for surface in content.owned:
+            if content.surfaces[surface].written:
                 self._store_own(surface)
-        return [*self._places(), *tile.declarations(), *tile.statements]
+        return [*self._places(), *self.declarations(), *self.statements]
 
     def _read_first(self) -> list[int]:
         """The surfaces of which an iteration, or the stores after it, read earlier texels.
 
         A texel is stored whole, so the channels that a mask protects are read, too.
         """
-        owned, surfaces = self.content.owned, self.content.surfaces
-        stored = [own_texel(self.content, n) for n in owned if surfaces[n].written]
-        stores = [Declare(texel.variable, texel) for texel in stored]
+        owned = {n: own_texel(self.content, n) for n in self.content.owned}
+        stores = [
+            Declare(texel.variable, texel)
+            for surface, texel in owned.items()
+            if self.content.surfaces[surface].written
+        ]
         early = {variable for variable, _ in read_first((*self.body, *stores))}
-        return [surface for surface in owned if self._own(surface) in early]
-
-    def _own(self, number: int) -> Variable:
-        return own_variable(self.content, number)
+        return [surface for surface, texel in owned.items() if texel.variable in early]
 
     # Fragments
 
     def _places(self) -> Iterator[Statement]:
         """The positions of the invocation's fragments."""
-        for axis, count in enumerate((self.shape.columns, self.shape.rows)):
+        for axis, count in enumerate((self.columns, self.rows)):
             for number in range(count):
                 place = read(CORNER, axis) + self.in_tile(axis, number)
-                yield Declare(Variable("xy"[axis] + str(number), INT), place)
+                yield Declare(self._fragment(axis, number).variable, place)
 
     def in_tile(self, axis: int, number: int) -> Expression:
         """The position of a register tile's fragment in the group's tile along an axis."""
@@ -129,23 +128,21 @@ class GroupTiling:
         place: Expression = read(THREAD, axis) * adjacent + between
         return place
 
-    def _fragment(self, axis: int, number: int) -> Expression:
+    def _fragment(self, axis: int, number: int) -> Read:
         return read(Variable("xy"[axis] + str(number), INT))
 
     def _kept(self, axis: int, number: int) -> Expression:
         """A fragment's column or row; past the rectangle, its last."""
         return smaller(self._fragment(axis, number), read(EXTENT, axis) + -1)
 
-    def _store_own(self, number: int) -> None:
-        variable, places = self._own(number), self._own_elements(number, self._fragment)
+    def _store_own(self, surface: int) -> None:
         columns, rows = (
             [self._fragment(axis, n) < read(EXTENT, axis) for n in range(count)]
-            for axis, count in enumerate((self.shape.columns, self.shape.rows))
+            for axis, count in enumerate((self.columns, self.rows))
         )
-        for (row, column), element in places:
-            inside = operation(Operator.AND, columns[column], rows[row])
-            held = read(self.tile.cell(variable, (row, column)))
-            self.tile.add(If(inside, (Store(element, held),)))
+        for (row, column), element in self._own_elements(surface, self._fragment):
+            store = Store(element, self.own(surface, (row, column)))
+            self.add(If(columns[column] & rows[row], (store,)))
 
     def _own_elements(
         self, number: int, place: Callable[[int, int], Expression]
@@ -158,16 +155,16 @@ class GroupTiling:
         """
         array, width = texture_array(self.content, number), read(size_variable(number), 0)
         origin = origin_variable(number)
-        columns = [place(0, n) + read(origin, 0) for n in range(self.shape.columns)]
-        rows = [(place(1, n) + read(origin, 1)) * width for n in range(self.shape.rows)]
-        for row, column in self.tile.fragments(EVERYWHERE):
+        columns = [place(0, n) + read(origin, 0) for n in range(self.columns)]
+        rows = [(place(1, n) + read(origin, 1)) * width for n in range(self.rows)]
+        for row, column in self.fragments(EVERYWHERE):
             yield (row, column), Element((rows[row] + columns[column],), array)
 
-    def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
-        """A part of an expression at a fragment of the register tile."""
-        if isinstance(value, Texel):
-            return self._texel(value, fragment)
-        return placed(self.content, value, lambda axis: self._fragment(axis, fragment[1 - axis]))
+    def at_fragment(self, part: Expression, fragment: Fragment) -> Expression:
+        """See RegisterTile."""
+        if isinstance(part, Texel):
+            return self._texel(part, fragment)
+        return placed(self.content, part, lambda axis: self._fragment(axis, fragment[1 - axis]))
 
     # Texels
 
@@ -191,7 +188,7 @@ class GroupTiling:
     def _from_shared(self, staged: Staged, number: int) -> Expression:
         axis, place = 0 if staged.across else 1, self.trip.place
         assert place is not None
-        array = self.staging.arrays()[staged.name]
+        array = staged.array(self.shape)
         if staged.fetched is not Fetched.OF_FRAGMENTS:
             return Element((place, self.in_tile(axis, number)), array)
         group, rest = divmod(number, AT_ONCE)
@@ -207,16 +204,16 @@ class GroupTiling:
                 self._loop(statement, self.staging.loops.get(position))
                 self.loads.begin(statements)
             else:
-                self.tile.execute(statement)
+                self.execute(statement)
 
     def _loop(self, loop: For, staged: StagedTrips | None) -> None:
-        tile, depth, outer, done = self.tile, self.shape.k_depth, self.trip, 0
-        head, trips = tile.widen_for(loop), trip_count(loop)
+        depth, outer, done = self.shape.k_depth, self.trip, 0
+        head, trips = self.widen_for(loop), trip_count(loop)
 
         def trip(trip: _Trip) -> None:
             self.trip = trip
             self.loads.begin(loop.body)
-            tile.trip(loop, head)
+            self.execute_trip(loop, head)
 
         def staged_trip(place: Expression, number: Expression) -> None:
             trip(_Trip(outer.iteration, number, staged, place))
@@ -224,12 +221,11 @@ class GroupTiling:
         if staged is not None:
             done = trips // depth * depth
             # A compiler that knew this number would unroll the loop of batches.
-            whole: Expression = read(BATCH) * (done // depth)
-            self._batches(staged, (integer(0), whole), staged_trip)
+            self._batches(staged, (integer(0), read(BATCH) * (done // depth)), staged_trip)
         if done < trips:
             number = Variable("trip", INT)
-            inner = tile.inside(lambda: trip(_Trip(outer.iteration, read(number))))
-            tile.add(For(number, integer(done), integer(trips), inner))
+            inner = self.inside(lambda: trip(_Trip(outer.iteration, read(number))))
+            self.add(For(number, integer(done), integer(trips), inner))
         self.trip = outer
 
     def _batches(
@@ -239,9 +235,8 @@ class GroupTiling:
         body: Callable[[Expression, Expression], None],
     ) -> None:
         """Trips in batches that are staged together. body: of one, by its place and number."""
-        tile, shape, iteration = self.tile, self.shape, self.trip.iteration
+        shape, (first, last) = self.shape, ends
         start, within = Variable("start", INT), Variable("within", INT)
-        first, last = ends
         whole = shape.unroll == shape.k_depth
 
         def unrolled() -> None:
@@ -249,28 +244,26 @@ class GroupTiling:
                 place: Expression = integer(ahead) if whole else read(within) + ahead
                 body(place, read(start) + place)
 
-        inner = tile.inside(unrolled)
+        iteration, inner = self.trip.iteration, self.inside(unrolled)
         if not whole:
             inner = (For(within, integer(0), read(BATCH), inner, shape.unroll),)
         commit = self.staging.commit(staged, iteration, read(start), last)
-        tile.add(For(start, first, last, (*commit, *inner), shape.k_depth))
+        self.add(For(start, first, last, (*commit, *inner), shape.k_depth))
 
     def _trips_of_iterations(self, staged: StagedTrips) -> None:
         """Fused passes whose iterations are the trips; left-over iterations come last."""
-        tile, depth = self.tile, self.shape.k_depth
-        whole = Variable("whole", INT)
+        depth = self.shape.k_depth
+        whole, left = Variable("whole", INT), Variable("left", INT)
         length = read(LAST) - read(FIRST)
-        tile.add(Declare(whole, read(FIRST) + length / integer(depth) * depth))
+        self.add(Declare(whole, read(FIRST) + length / integer(depth) * depth))
+
+        def iteration(trip: _Trip) -> None:
+            self.trip = trip
+            self._iteration(self.body)
 
         def staged_trip(place: Expression, number: Expression) -> None:
-            self.trip = _Trip(number, integer(0), staged, place)
-            self._iteration(self.body)
+            iteration(_Trip(number, integer(0), staged, place))
 
         self._batches(staged, (read(FIRST), read(whole)), staged_trip)
-        left = Variable("left", INT)
-
-        def trip() -> None:
-            self.trip = _Trip(read(left), integer(0))
-            self._iteration(self.body)
-
-        tile.add(For(left, read(whole), read(LAST), tile.inside(trip)))
+        inner = self.inside(lambda: iteration(_Trip(read(left))))
+        self.add(For(left, read(whole), read(LAST), inner))

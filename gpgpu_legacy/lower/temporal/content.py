@@ -80,7 +80,7 @@ class TemporalContent:
     @property
     def near(self) -> tuple[int, ...]:
         """The surfaces in which neighbours' texels are read."""
-        return near_surfaces(self.content)
+        return tuple(sorted({look.texture for look in near_lookups(self.content)}))
 
     @property
     def keeps(self) -> tuple[Sides, Sides]:
@@ -107,28 +107,26 @@ def temporal_content(
     numbers = {name: n for n, name in enumerate(arguments.textures)}
     live = tuple(sorted(numbers[name] for name in around.live))
     ends = {
-        (x == 0, x + around.width == extent.width, y == 0, y + around.height == extent.height)
-        for n in near_surfaces(content)
+        ((x == 0, x + around.width == extent.width), (y == 0, y + around.height == extent.height))
+        for n in {look.texture for look in near_lookups(content)}
         for (x, y), extent in ((arguments.origins[n], arguments.extents[n]),)
     }
     if len(ends) > 1:
         raise UnsupportedError("textures of which some have more around the rectangle")
-    left, right, below, above = next(iter(ends), (False,) * 4)
-    sides = ((left, right), (below, above))
+    sides = next(iter(ends), ((False, False), (False, False)))
     return TemporalContent(content, around.reach, around.wraps, sides, live), arguments
 
 
-def near_surfaces(content: Content) -> tuple[int, ...]:
-    """The surfaces in which neighbours' texels are read."""
+def near_lookups(content: Content) -> list[NeighbourLookup[int]]:
+    """The lookups of neighbours."""
     looks = (look for draw in content.draws for look in draw.lookups)
-    return tuple(sorted({k.texture for k in looks if isinstance(k, NeighbourLookup)}))
+    return [look for look in looks if isinstance(look, NeighbourLookup)]
 
 
 def shared_padding(shape: TemporalShape, content: Content) -> int:
     """The elements that lookups may reach past either end of a tile, row after row."""
-    looks = [look for draw in content.draws for look in draw.lookups]
-    near = [look for look in looks if isinstance(look, NeighbourLookup)]
-    return max((abs(n.up) * shape.tile[0] + abs(n.right) for n in near), default=0)
+    reaches = (abs(n.up) * shape.tile[0] + abs(n.right) for n in near_lookups(content))
+    return max(reaches, default=0)
 
 
 def shared_length(shape: TemporalShape, content: Content) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from gpgpu_legacy.isa.expressions import (
     Array,
@@ -54,11 +55,11 @@ from gpgpu_legacy.lower.groups.invocation import (
     FIRST,
     LAST,
     THREAD,
+    clamped,
     integer,
     origin_variable,
     placed,
     size_variable,
-    smaller,
     texel_element,
     texture_array,
 )
@@ -98,87 +99,77 @@ def shared_array(content: TemporalContent, shape: TemporalShape, surface: int) -
     return Array(f"near{surface}", element, (shared_length(shape, content.content),))
 
 
-class TemporalTiling:
+class TemporalTiling(RegisterTile):
     """Makes the statements of an invocation."""
 
     def __init__(
         self, content: TemporalContent, body: Sequence[Statement], shape: TemporalShape
     ) -> None:
         """body: of one iteration, for one fragment."""
-        self.temporal, self.content, self.shape = content, content.content, shape
-        self.tile = RegisterTile(shape.rows, shape.columns, self._at_fragment)
-        most = MOST_KEPT // (shape.columns * shape.rows)
-        self.kept = _kept_texels(self.content, body, most)
-        self.body = body
-        self.waits_before, self.waits_behind = _barriers(body, content.near)
-        self.clamps = tuple(
-            any(content.ends[axis]) and not content.wraps[axis] for axis in range(2)
-        )
-        self.keeps = tuple(any(content.keeps[axis]) for axis in range(2))
+        super().__init__(content.content, shape.rows, shape.columns)
+        self.temporal, self.shape, self.body, self.near = content, shape, body, content.near
+        self.kept = _kept_texels(self.content, body, MOST_KEPT // (shape.columns * shape.rows))
+        self.waits_before, self.waits_behind = _barriers(body, self.near)
+        self.clamps = [
+            any(ends) and not w for ends, w in zip(content.ends, content.wraps, strict=True)
+        ]
+        self.kept_along = [axis for axis in range(2) if any(content.keeps[axis])]
         self.meets_edge = True
         self.iteration: Expression = integer(0)
 
-    def statements(self) -> list[Statement]:
+    def all_statements(self) -> list[Statement]:
         """All of them, the variables' declarations first."""
-        tile = self.tile
         for axis in range(2):
             self._place(axis)
         for surface in self.content.owned:
             self._load(surface)
         for lookup, variable in self.kept.items():
-            for fragment in tile.fragments(lookup.axes):
+            for fragment in self.fragments(lookup.axes):
                 texel = self._elsewhere(lookup, (0, 0), fragment)
                 self._let(variable, lookup.axes, fragment, texel)
-        for surface in self.temporal.near:
+        for surface in self.near:
             self._share(surface)
         self.iteration = read(ITERATION)
         self._iterations()
         for number, known in enumerate(self.content.surfaces):
             if known.written:
                 self._store(number)
-        return [*tile.declarations(), *tile.statements]
+        return [*self.declarations(), *self.statements]
 
     # Places
 
-    def _in_tile(self, axis: int, number: int) -> Expression:
+    def _in_tile(self, axis: int, number: int) -> Any:
         """The position in the group's tile of a column or a row of the invocation."""
-        if axis == 0:
-            along: Expression = read(THREAD, 0) + number * self.shape.threads[0]
-            return along
-        up: Expression = read(THREAD, 1) * self.shape.rows + number
-        return up
+        along = read(THREAD, axis)
+        return along * self.rows + number if axis else along + number * self.shape.threads[0]
 
     def _place(self, axis: int) -> None:
         """The positions of columns or rows, and the fragments computed there."""
-        tile, along, last = self.tile, _ALONG[axis], read(EXTENT, axis) + -1
+        along, corner, extent = _ALONG[axis], read(CORNER, axis), read(EXTENT, axis)
         low, high = self.temporal.keeps[axis]
-        for fragment in tile.fragments(along):
-            number = fragment[1 - axis]
-            place = read(CORNER, axis) + self._in_tile(axis, number)
+        for fragment in self.fragments(along):
+            place = corner + self._in_tile(axis, fragment[1 - axis])
             here = self._let(_PLACE[axis], along, fragment, place)
             if self.temporal.wraps[axis]:
                 # The tile begins no further before the rectangle than it is wide.
-                around = here + read(EXTENT, axis) * self.shape.tile[axis]
-                drawn = operation(Operator.REMAINDER, around, read(EXTENT, axis))
+                around = here + extent * self.shape.tile[axis]
+                drawn = operation(Operator.REMAINDER, around, extent)
             else:
-                drawn = smaller(operation(Operator.MAXIMUM, here, integer(0)), last)
+                drawn = clamped(here, extent)
             at = self._let(_DRAWN[axis], along, fragment, drawn)
-            if self.keeps[axis]:
-                sides = [*([here >= 0] if low else []), *([here <= last] if high else [])]
+            if axis in self.kept_along:
+                sides = [*([here >= 0] if low else []), *([here <= extent + -1] if high else [])]
                 self._let(_WITHIN[axis], along, fragment, all_of(sides))
             if self.clamps[axis]:
-                self._let(_NEAR[axis], along, fragment, at + read(CORNER, axis) * -1)
+                self._let(_NEAR[axis], along, fragment, at + corner * -1)
 
     def _let(self, variable: Variable, axes: Axes, fragment: Fragment, value: Expression) -> Read:
-        self.tile.axes[variable] = axes
-        self.tile.assign(variable, fragment, value)
+        self.axes[variable] = axes
+        self.assign(variable, fragment, value)
         return self._read(variable, fragment)
 
     def _read(self, variable: Variable, fragment: Fragment) -> Read:
-        return read(self.tile.cell(variable, fragment), axes=self.tile.axes[variable])
-
-    def _own(self, surface: int) -> Variable:
-        return own_variable(self.content, surface)
+        return read(self.cell(variable, fragment))
 
     # Texels of textures
 
@@ -192,15 +183,11 @@ class TemporalTiling:
         """The texel that a fragment begins with."""
         at: list[Expression] = []
         for axis in range(2):
-            place = self._read(_DRAWN[axis], fragment)
-            if surface in self.temporal.near and self.keeps[axis]:
+            place: Expression = self._read(_DRAWN[axis], fragment)
+            if surface in self.near and axis in self.kept_along:
                 # Texels around the rectangle, as far as the texture goes.
-                origin = read(origin_variable(surface), axis)
-                last = read(size_variable(surface), axis) + -1
-                inside = operation(
-                    Operator.MAXIMUM, self._read(_PLACE[axis], fragment) + origin, integer(0)
-                )
-                place = smaller(inside, last) + origin * -1
+                origin, size = (read(of(surface), axis) for of in (origin_variable, size_variable))
+                place = clamped(self._read(_PLACE[axis], fragment) + origin, size) + origin * -1
             at.append(place)
         return self._element(surface, texture_array(self.content, surface), at)
 
@@ -208,22 +195,17 @@ class TemporalTiling:
         """The fragments' own texels. Surfaces that each iteration writes first are loaded only
         around it.
         """
-        variable, tile = self._own(surface), self.tile
+        variable = own_variable(self.content, surface)
         zero = Constant((0.0,) * variable.type.width, variable.type)
         begins = surface in self.temporal.live or not self.content.surfaces[surface].written
-        around = surface in self.temporal.near and any(self.keeps)
-        for fragment in tile.fragments(EVERYWHERE):
+        around = surface in self.near and self.kept_along
+        for fragment in self.fragments(EVERYWHERE):
             texel = self._loaded(surface, fragment)
             held = self._let(variable, EVERYWHERE, fragment, texel if begins else zero)
             if around and not begins:
-                outside = operation(Operator.NOT, self._within(fragment))
-                tile.add(If(outside, (Assign(held.variable, held.components, texel),)))
-
-    def _within(self, fragment: Fragment) -> Expression:
-        """Whether a fragment is in the rectangle, not around it."""
-        return all_of(
-            [self._read(_WITHIN[axis], fragment) for axis in range(2) if self.keeps[axis]]
-        )
+                within = all_of([self._read(_WITHIN[axis], fragment) for axis in self.kept_along])
+                outside = operation(Operator.NOT, within)
+                self.add(If(outside, (Assign(held.variable, held.components, texel),)))
 
     def _store(self, surface: int) -> None:
         """The fragments' texels, except near the tile's edges."""
@@ -233,62 +215,61 @@ class TemporalTiling:
         )
         margins = self.shape.margins(self.temporal.reach)
         stores: list[Statement] = []
-        for fragment in self.tile.fragments(EVERYWHERE):
+        for fragment in self.fragments(EVERYWHERE):
             at = [self._read(_PLACE[axis], fragment) for axis in range(2)]
             conditions: list[Expression] = []
             for axis, (low, high) in enumerate(margins):
                 here = self._in_tile(axis, fragment[1 - axis])
                 conditions += here >= low, here < self.shape.tile[axis] - high
                 conditions.append(at[axis] < read(EXTENT, axis))
-            held = read(self.tile.cell(self._own(surface), fragment))
-            stores.append(If(all_of(conditions), (Store(self._element(surface, array, at), held),)))
-        self.tile.add(*stores if live else [If(read(COMPLETE), tuple(stores))])
+            store = Store(self._element(surface, array, at), self.own(surface, fragment))
+            stores.append(If(all_of(conditions), (store,)))
+        self.add(*stores if live else [If(read(COMPLETE), tuple(stores))])
 
     # Texels in shared memory
 
     def _share(self, surface: int) -> None:
         """The fragments' texels, for their neighbours."""
-        array = shared_array(self.temporal, self.shape, surface)
-        for fragment in self.tile.fragments(EVERYWHERE):
-            at = (self._in_tile(0, fragment[1]), self._in_tile(1, fragment[0]))
-            place = self._shared(array, at, 0, 0)
-            self.tile.add(Store(place, read(self.tile.cell(self._own(surface), fragment))))
+        for fragment in self.fragments(EVERYWHERE):
+            at = [self._in_tile(axis, fragment[1 - axis]) for axis in range(2)]
+            self.add(Store(self._shared(surface, at), self.own(surface, fragment)))
 
-    def _shared(self, array: Array, at: Sequence[Expression], right: int, up: int) -> Element:
-        """An element of a shared array. at: a column and a row of the tile."""
+    def _shared(
+        self, surface: int, at: Sequence[Expression], right: int = 0, up: int = 0
+    ) -> Element:
+        """An element of a shared array, that far from a column and a row of the tile."""
         width = self.shape.tile[0]
         moved = up * width + right + shared_padding(self.shape, self.content)
+        array = shared_array(self.temporal, self.shape, surface)
         return Element((at[1] * width + at[0] + moved,), array)
 
     def _neighbour(self, lookup: NeighbourLookup[int], fragment: Fragment) -> Expression:
         """A neighbour's texel: of the invocation's own, or of another's."""
         row, column = fragment
         clamps = [axis_clamps and self.meets_edge for axis_clamps in self.clamps]
-        beside = row + lookup.up, column
-        if not lookup.right and not clamps[1] and 0 <= beside[0] < self.shape.rows:
-            return read(self.tile.cell(self._own(lookup.texture), beside), axes=EVERYWHERE)
+        beside = row + lookup.up
+        if not lookup.right and not clamps[1] and 0 <= beside < self.rows:
+            return self.own(lookup.texture, (beside, column))
         at = [
             self._read(_NEAR[axis], fragment)
             if clamps[axis]
             else self._in_tile(axis, fragment[1 - axis])
             for axis in range(2)
         ]
-        array = shared_array(self.temporal, self.shape, lookup.texture)
-        return self._shared(array, at, lookup.right, lookup.up)
+        return self._shared(lookup.texture, at, lookup.right, lookup.up)
 
     # Fragments
 
-    def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
-        """A part of an expression at a fragment of the invocation."""
-        match value:
+    def at_fragment(self, part: Expression, fragment: Fragment) -> Expression:
+        """See RegisterTile."""
+        match part:
             case Texel(lookup=NeighbourLookup() as near):
-                return components(self._neighbour(near, fragment), value.components)
+                return components(self._neighbour(near, fragment), part.components)
             case Texel(lookup=AffineLookup() as lookup) if lookup in self.kept:
-                return components(self._read(self.kept[lookup], fragment), value.components)
+                return components(self._read(self.kept[lookup], fragment), part.components)
             case Texel(lookup=AffineLookup() as lookup):
-                texel = self._elsewhere(lookup, value.advance, fragment)
-                return components(texel, value.components)
-        return placed(self.content, value, lambda axis: self._read(_DRAWN[axis], fragment))
+                return components(self._elsewhere(lookup, part.advance, fragment), part.components)
+        return placed(self.content, part, lambda axis: self._read(_DRAWN[axis], fragment))
 
     def _elsewhere(
         self, lookup: AffineLookup[int], advance: tuple[int, int], fragment: Fragment
@@ -303,44 +284,41 @@ class TemporalTiling:
         """All of them. Where textures are clamped, a tile inside of the rectangle has code of its
         own: its texels lie at places that are known, and many are in registers.
         """
-        tile = self.tile
         whole = self._loop_of_iterations()
         if not any(self.clamps):
-            tile.add(whole)
+            self.add(whole)
             return
         self.meets_edge = False
         inner = self._loop_of_iterations()
-        self.meets_edge = True
         inside: list[Expression] = []
         for axis in range(2):
             if not self.temporal.wraps[axis]:
                 end = read(CORNER, axis) + self.shape.tile[axis]
                 inside += read(CORNER, axis) >= 0, end <= read(EXTENT, axis)
-        tile.add(If(all_of(inside), (inner,), (whole,)))
+        self.add(If(all_of(inside), (inner,), (whole,)))
 
     def _loop_of_iterations(self) -> For:
-        return For(ITERATION, read(FIRST), read(LAST), self.tile.inside(self._iteration))
+        return For(ITERATION, read(FIRST), read(LAST), self.inside(self._iteration))
 
     def _iteration(self) -> None:
-        near, tile = self.temporal.near, self.tile
         for position, statement in enumerate(self.body):
             if position in self.waits_before:
-                tile.add(Barrier())
-            tile.execute(self._kept_around(statement))
+                self.add(Barrier())
+            self.execute(self._kept_around(statement))
             surface = _written_surface(statement)
-            if surface in near:
+            if surface in self.near:
                 if position in self.waits_behind:
-                    tile.add(Barrier())
+                    self.add(Barrier())
                 self._share(surface)
 
     def _kept_around(self, statement: Statement) -> Statement:
         """A write that leaves texels around the rectangle unchanged."""
-        surface = _written_surface(statement)
-        if surface not in self.temporal.near or not any(self.keeps) or not self.meets_edge:
+        is_near = _written_surface(statement) in self.near
+        if not is_near or not self.kept_along or not self.meets_edge:
             return statement
         assert isinstance(statement, Assign)
         held = Read(statement.variable, statement.components, EVERYWHERE)
-        sides = [Read(_WITHIN[axis], (0,), _ALONG[axis]) for axis in range(2) if self.keeps[axis]]
+        sides = [Read(_WITHIN[axis], (0,), _ALONG[axis]) for axis in self.kept_along]
         value = operation(Operator.SELECT, all_of(sides), statement.value, held)
         return replace(statement, value=value)
 
