@@ -42,25 +42,26 @@ from gpgpu_legacy.isa.statements import (
 from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.analysis.fusion import Decisions, Folded
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
-from gpgpu_legacy.lower.lowering import (
-    CORNERS,
-    KILLED,
-    Lowering,
+from gpgpu_legacy.lower.framebuffer import (
     as_decoded,
-    attribute_of,
-    attribute_value,
-    attribute_variable,
     behind_fog,
-    centre,
-    cleared_registers,
     encoded,
     fails,
     fog_declared,
     merged,
+)
+from gpgpu_legacy.lower.lowering import (
+    CORNERS,
+    KILLED,
+    Lowering,
+    attribute_of,
+    attribute_value,
+    attribute_variable,
+    centre,
+    cleared_registers,
     result_variable,
     variables_read,
 )
-from gpgpu_legacy.lower.masked import MaskedLowering
 from gpgpu_legacy.lower.sampling import (
     SampledUnit,
     fetch_function,
@@ -119,11 +120,9 @@ def shader_key(
     """
     units = []
     for binding in pass_.bindings:
-        texture = plan.texture(binding.texture)
-        extent = texture.extent if sized or not binding.sampler.sole_filter else None
-        units.append(
-            SampledUnit(binding.unit, texture.kind, extent, binding.sampler, texture.format)
-        )
+        texture, sampler = plan.texture(binding.texture), binding.sampler
+        extent = texture.extent if sized or not sampler.sole_filter else None
+        units.append(SampledUnit(binding.unit, texture.kind, extent, sampler, texture.format))
     fog = [FOG_COORDINATE] if pass_.program.fog else []
     read = dict.fromkeys([*pass_.program.attributes_read, *fog])
     return ShaderKey(
@@ -172,7 +171,7 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     return [*_attributes(body, rasterised=rasterised), *declared, *body]
 
 
-class _Fragment(MaskedLowering):
+class _Fragment(Lowering):
     """Executes a pass's program, as far as its results need it; with masks only in quads."""
 
     def __init__(self, key: ShaderKey, *, rasterised: bool) -> None:

@@ -1,12 +1,12 @@
 """Lowers fragment programs to statements of the IR, by executing them on expressions.
 
-The work of a rasteriser and a framebuffer becomes statements, too: attributes at the fragment's
-centre, fog, rounding to a target's format, blending.
+The work of a rasteriser becomes statements, too: attributes at the fragment's centre. That of a
+framebuffer is in framebuffer.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import product, starmap
@@ -36,15 +36,13 @@ from gpgpu_legacy.isa.expressions import (
     Read,
     Role,
     Variable,
-    component,
-    components,
+    all_of,
     compose,
     constant,
     expression,
     operation,
     read,
 )
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_FACTORS, FOG_PARAMS, fog_mixed
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.isa.program import (
     CONDITION,
@@ -52,14 +50,12 @@ from gpgpu_legacy.isa.program import (
     AttributeKind,
     Branch,
     DestinationRegister,
-    Fog,
     Instruction,
     Parameter,
     ParameterSpace,
     Program,
     Register,
     Repetition,
-    ResultKind,
     ResultRegister,
     Temporary,
     TextureSource,
@@ -91,13 +87,9 @@ from gpgpu_legacy.isa.types import (
     Components,
     Kind,
     Operator,
-    type_of,
     union,
 )
-from gpgpu_legacy.plan import encoding
-from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
 from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position
-from gpgpu_legacy.plan.textures import RGBA32F, Format, Numeric
 
 PART = "part"
 """The name of variables that hold a value that an instruction uses several times."""
@@ -118,7 +110,19 @@ _COPY = Temporary("0")
 
 
 class Lowering(Domain[Expression]):
-    """Executes instructions, and collects the resulting statements."""
+    """Executes instructions, and collects the resulting statements.
+
+    Where fragments are computed with others, branches are masks: both sides are executed, and what
+    is stored is chosen by a variable that is 1 where the fragment is active, else 0; in a quad each
+    corner has its own. A loop ends with a Break where all are 0.
+    """
+
+    masks = False
+    """Whether branches are masks."""
+    places: Sequence[int] = (0,)
+    """The fragment itself, and the corners of its quad that have masks."""
+    _masks: tuple[Variable, ...] = ()
+    """Of the blocks around, from the innermost loop on: 1 where a fragment is active, else 0."""
 
     def __init__(
         self, arithmetic: Arithmetic = FP32, *, discards: bool = True, draw: int = 0
@@ -232,8 +236,7 @@ class Lowering(Domain[Expression]):
         if register.space is ParameterSpace.CONSTANT:
             with np.errstate(over="ignore"):
                 numbers = self._arithmetic.round(np.array(register.value, np.float32)).tolist()
-            values = tuple(numbers[c] for c in components)
-            return Constant(values, type_of(Kind.FLOAT, len(values)))
+            return compose(numbers[c] for c in components)
         unnamed = Parameter(register.space, register.index, binding=register.binding)
         return self.rounded(Given(unnamed, components, draw=self._draw))
 
@@ -248,6 +251,9 @@ class Lowering(Domain[Expression]):
     def store(
         self, register: DestinationRegister, components: Components, value: Expression
     ) -> None:
+        if self._masks:
+            before = self.read(register, components, coordinate=False)
+            value = operation(Operator.SELECT, self._is_set(self._masks[-1]), value, before)
         self.assign(_destination(register, self._corner), components, value)
 
     def look_up(
@@ -262,6 +268,7 @@ class Lowering(Domain[Expression]):
         raise NotImplementedError
 
     def discard(self, condition: Expression) -> None:
+        condition = all_of([condition, *map(self._is_set, self._masks[-1:])])
         if self._discards:
             self.statements.append(Discard(condition, self._instruction))
             return
@@ -275,34 +282,94 @@ class Lowering(Domain[Expression]):
         return values
 
     def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
-        test = branch.head[1].test
+        number, instruction = branch.head
+        test, chosen = instruction.test, _flag("chosen", number)
         assert test is not None
-        condition = holds(test, self)
-        sides = [tuple(self._collected(side)) for side in (then, otherwise)]
-        self.statements.append(If(condition, *sides))
+        if not self.masks:
+            condition = holds(test, self)
+            self.statements.append(If(condition, *map(self._collected, (then, otherwise))))
+            return
+        for _ in self._each_place():
+            self._set(chosen, holds(test, self), 1.0, 0.0)
+        around = self._masks
+        for mask, side in ((_flag("then", number), then), (_flag("otherwise", number), otherwise)):
+            for _ in self._each_place():
+                outer = self._here(around[-1]) if around else 1.0
+                yes, no = (outer, 0.0) if side is then else (0.0, outer)
+                self._set(mask, self._is_set(chosen), yes, no)
+            self._masks = (*around, mask)
+            side()
+        self._masks = around
 
     def loop(self, loop: Repetition, body: Walk) -> None:
-        count = fetch(loop.head[1].srcs[0], (0,), self)
-        most = operation(Operator.SELECT, count <= float(MOST_TRIPS), count, float(MOST_TRIPS))
-        trips = operation(Operator.SELECT, count >= 1.0, most, 0.0)
-        self.repeat(operation(Operator.TO_INT, operation(Operator.FLOOR, trips)), body)
+        number, instruction = loop.head
+        count = fetch(instruction.srcs[0], (0,), self)
+        if not self.masks:
+            most = operation(Operator.SELECT, count <= float(MOST_TRIPS), count, float(MOST_TRIPS))
+            trips = operation(Operator.SELECT, count >= 1.0, most, 0.0)
+            self.repeat(operation(Operator.TO_INT, operation(Operator.FLOOR, trips)), body)
+            return
+        around, mask = self._masks, _flag("within", number)
+        for _ in self._each_place():
+            outer = self._here(around[-1]) if around else 1.0
+            self._set(mask, count >= 1.0, outer, 0.0)
+        trip = _flag("trips", number)
+        self.assign(trip, (0,), constant(1.0))
+
+        def one() -> None:
+            self._masks = (mask,)
+            body()
+            self.assign(trip, (0,), self.held(trip) + 1.0)
+            left = []
+            for _ in self._each_place():
+                self._set(mask, self.held(trip) <= count, self._here(mask), 0.0)
+                left.append(operation(Operator.NOT, self._is_set(mask)))
+            self.statements.append(If(all_of(left), (Break(),)))
+
+        known = int(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
+        if known > 0:
+            self.repeat(constant(known, Kind.INT), one)
+        self._masks = around
 
     def repeat(self, trips: Expression, body: Walk) -> None:
         """Add a loop of that many trips, whose statements `body` adds."""
         self._loops += 1
         number = Variable("trip", INT, number=self._loops)
         first = constant(0, Kind.INT)
-        self.statements.append(For(number, first, trips, tuple(self._collected(body))))
+        self.statements.append(For(number, first, trips, self._collected(body)))
 
     def leave(self, condition: Expression) -> None:
-        self.statements.append(If(condition, (Break(),)))
+        if not self.masks:
+            self.statements.append(If(condition, (Break(),)))
+            return
+        leaving = _flag("leaving", 0)
+        self._set(leaving, condition, self._here(self._masks[-1]), 0.0)
+        for mask in self._masks:
+            self._set(mask, self._is_set(leaving), 0.0, self._here(mask))
 
-    def _collected(self, walk_: Walk) -> list[Statement]:
+    def _collected(self, walk: Walk) -> tuple[Statement, ...]:
         """The statements of a part of the program."""
         outer, self.statements = self.statements, []
-        walk_()
-        inner, self.statements = self.statements, outer
+        walk()
+        inner, self.statements = tuple(self.statements), outer
         return inner
+
+    def _each_place(self) -> Iterator[None]:
+        for corner in self.places:
+            self._corner = corner
+            yield
+        self._corner = 0
+
+    def _set(self, flag: Variable, condition: Expression, yes: Any, no: Any) -> None:
+        value = operation(Operator.SELECT, condition, yes, no)
+        self.assign(self._here(flag).variable, (0,), value)
+
+    def _here(self, flag: Variable) -> Read:
+        """The flag of the fragment, or of the corner that is executed."""
+        return self.held(replace(flag, corner=self._corner))
+
+    def _is_set(self, flag: Variable) -> Expression:
+        return operation(Operator.GREATER, self._here(flag), 0.0)
 
     def saturated(self, value: Expression) -> Expression:
         return operation(Operator.SATURATE, value)
@@ -318,6 +385,11 @@ class Lowering(Domain[Expression]):
 
     def replicated(self, value: Expression, components: Components) -> dict[Components, Expression]:
         return {components: compose([value] * len(components))}
+
+
+def _flag(name: str, number: int) -> Variable:
+    """A variable that is 1 or 0. number: of the instruction that it is for."""
+    return Variable(name, FLOAT, number=number)
 
 
 def rounded(value: Expression, arithmetic: Arithmetic) -> Expression:
@@ -354,8 +426,6 @@ def attribute_of(variable: Variable) -> Attribute:
 def _destination(register: DestinationRegister, corner: int) -> Variable:
     if isinstance(register, Temporary):
         return temporary_variable(register.name, corner)
-    if register.kind is ResultKind.COLOR:
-        return result_variable(register.index)
     return Variable(register.kind.value, VEC4, Role.RESULT, register.index)
 
 
@@ -420,96 +490,3 @@ def attribute_value(variable: Variable, wanted: Components = ALL, draw: int = 0)
         return uncontracted(compose(position[c] for c in wanted))
     base, dx, dy = (Given(PlanePart(attribute, n), wanted, draw=draw) for n in range(3))
     return uncontracted(interpolated(base, dx, dy, x, y))
-
-
-# Fog -------------------------------------------------------------------------------------------
-
-_SEEN, _RGB = Variable("fog", FLOAT), ALL[:3]
-
-
-def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:
-    """The share of a colour that is visible through fog."""
-    params = [_state(FOG_PARAMS, (c,)) for c in ALL]
-    coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
-    factor = rounded(FOG_FACTORS[mode](coordinate, params), arithmetic)
-    return Declare(_SEEN, operation(Operator.SATURATE, factor))
-
-
-def behind_fog(colour: Variable, target: Format = RGBA32F, arithmetic: Arithmetic = FP32) -> Assign:
-    """A colour with its red, green and blue mixed with the fog's."""
-    fog: Expression = _state(FOG_COLOR, _RGB)
-    if target.numeric is Numeric.UNORM:
-        fog = operation(Operator.SATURATE, fog)
-    mixed = fog_mixed(Read(_SEEN, (0,), EVERYWHERE), Read(colour, _RGB, EVERYWHERE), fog)
-    return Assign(colour, _RGB, rounded(mixed, arithmetic))
-
-
-def _state(binding: str, wanted: Components) -> Given:
-    return Given(Parameter(ParameterSpace.STATE, binding=binding), wanted)
-
-
-# Targets ---------------------------------------------------------------------------------------
-
-
-def as_read(texel: Expression, texel_format: Format) -> Expression:
-    """The R, G, B and A that a lookup reads, from the channels that a texel stores."""
-    if texel_format.reads == "rgba":
-        return texel
-    channels = [component(texel, c) for c in range(texel_format.channels)]
-    return compose(map(expression, encoding.as_read(channels, texel_format)))
-
-
-def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
-    """The content of a target for a colour: a float32 or, as_level, the stored whole number."""
-    content = expression(encoding.encoded(value, texel_format, as_level=as_level))
-    return _apart(content, texel_format, value)
-
-
-def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
-    """The colour that a lookup reads from this content of a target."""
-    colour = expression(encoding.decoded(held, texel_format, as_level=as_level))
-    return _apart(colour, texel_format, held)
-
-
-def as_decoded(texel: Expression, texel_format: Format) -> Expression:
-    """A texel as the format defines it: exactly k / 255, which drivers may miss."""
-    if texel_format.numeric is not Numeric.UNORM:
-        return texel
-    whole = encoding.nearest_level(texel, texel_format)
-    return _apart(encoding.shown_level(whole, texel_format), texel_format, texel)
-
-
-def merged(
-    blend: Blend | None,
-    source: Expression,
-    held: Expression,
-    channels: Components,
-    texel_format: Format,
-    *,
-    as_level: bool = False,
-) -> Expression:
-    """The content of channels of a target after a colour has been drawn to it.
-
-    source: the encoded colour: these channels of it or, if the blend weighs, all four as float32.
-    held: the texel's content before.
-    """
-    if blend is None:
-        return source
-    if not blend.weighs:
-        before = components(held, channels)
-        total = encoding.summed(source, before, texel_format, as_level=as_level)
-        return _apart(expression(total), texel_format, source, before)
-    there = as_read(decoded(held, texel_format, as_level=as_level), texel_format)
-    colour, below = ([component(value, c) for c in ALL] for value in (source, there))
-    total = compose(expression(blend.channel(c, colour, below, texel_format)) for c in channels)
-    return encoded(total, texel_format, as_level=as_level)
-
-
-def _apart(value: Expression, texel_format: Format, *operands: Expression) -> Expression:
-    """A formula of a fixed-point format with each operation rounded by itself."""
-    return uncontracted(value, *operands) if texel_format.numeric is Numeric.UNORM else value
-
-
-def fails(test: AlphaTest, alpha: Expression, target: Format) -> Expression:
-    """Whether a fragment of this alpha is discarded."""
-    return operation(Operator.NOT, test.passes(alpha, target))

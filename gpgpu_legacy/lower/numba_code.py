@@ -12,7 +12,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,33 +26,29 @@ from gpgpu_legacy import code_cache
 _read_code: Callable[..., Any] = compiler.CompileResult._rebuild
 _dump: Callable[[Any], bytes] = serialize.dumps
 
+
 # Without reference counts: these functions allocate nothing, and counting costs more than a lookup.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
-def native(function: Callable[..., Any]) -> Any:
+def native(function: Callable[..., Any], **more: bool) -> Any:
     """Compile a function of this package on its first call; it must not make arrays."""
-    return _cached(numba.njit(**_OPTIONS)(function))
+    compiled: Any = numba.njit(**_OPTIONS | more)(function)
+    if hasattr(compiled, "py_func"):  # else NUMBA_DISABLE_JIT is set
+        sources = _folder_digest(Path(function.__code__.co_filename).parent)
+        if sources is not None:
+            # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
+            compiled._cache = _KeptCode(compiled, sources)
+    return compiled
 
 
-def inlined(function: Callable[..., Any]) -> Any:
-    """As `native`, inlined where it is called: arrays as arguments cost more than a lookup."""
-    return _cached(numba.njit(forceinline=True, **_OPTIONS)(function))
+inlined = partial(native, forceinline=True)
+"""As `native`, inlined where it is called: arrays as arguments cost more than a lookup."""
 
 
 def elementwise(function: Callable[..., Any]) -> Any:
     """A function of numbers as one of arrays, compiled on its first call."""
     return numba.vectorize(function)  # type: ignore[no-untyped-call]
-
-
-def _cached(dispatcher: Any) -> Any:
-    """The dispatcher with a cache, if its sources can be read."""
-    if hasattr(dispatcher, "py_func"):  # else NUMBA_DISABLE_JIT is set
-        sources = _folder_digest(Path(dispatcher.py_func.__code__.co_filename).parent)
-        if sources is not None:
-            # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
-            dispatcher._cache = _KeptCode(dispatcher, sources)
-    return dispatcher
 
 
 @cache

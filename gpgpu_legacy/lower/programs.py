@@ -25,7 +25,8 @@ from gpgpu_legacy.isa.program import Instruction, Program, ResultRegister, Textu
 from gpgpu_legacy.isa.statements import Assign, Statement
 from gpgpu_legacy.isa.types import EVERYWHERE, Components, Operator
 from gpgpu_legacy.languages.arb.printer import print_instruction
-from gpgpu_legacy.lower.lowering import Lowering, behind_fog, fog_declared, result_variable
+from gpgpu_legacy.lower.framebuffer import behind_fog, fog_declared
+from gpgpu_legacy.lower.lowering import Lowering, result_variable
 
 
 class ProgramLowering(Lowering):

@@ -27,7 +27,8 @@ from gpgpu_legacy.isa.expressions import (
 )
 from gpgpu_legacy.isa.statements import Call, Declare, Function, Statement, uncontracted
 from gpgpu_legacy.isa.types import FLOAT, INT, Kind, Operator, type_of
-from gpgpu_legacy.lower.lowering import LOD, as_decoded, as_read
+from gpgpu_legacy.lower.framebuffer import as_decoded, as_read
+from gpgpu_legacy.lower.lowering import LOD
 from gpgpu_legacy.plan.sampling import (
     Sampling,
     TextureLevel,

@@ -11,7 +11,8 @@ from gpgpu_legacy.isa.opcodes import RELATIONS
 from gpgpu_legacy.isa.statements import walk
 from gpgpu_legacy.isa.types import FLOAT
 from gpgpu_legacy.lower.emit.javascript import HELPERS, formula_text, opcode_functions
-from gpgpu_legacy.lower.lowering import BESIDE, encoded
+from gpgpu_legacy.lower.framebuffer import encoded
+from gpgpu_legacy.lower.lowering import BESIDE
 from gpgpu_legacy.plan.interpolation import (
     interpolated,
     is_above,

@@ -15,8 +15,8 @@ from gpgpu_legacy.isa.program import Attribute, AttributeKind
 from gpgpu_legacy.isa.statements import Assign, Call, Declare, Statement, all_expressions, walk
 from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE, FLOAT, NOWHERE, Operator
 from gpgpu_legacy.lower.fragments import ShaderKey, fragment_statements
+from gpgpu_legacy.lower.fused.body import AxesLowering
 from gpgpu_legacy.lower.lowering import attribute_variable, temporary_variable
-from gpgpu_legacy.lower.masked import AxesLowering
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, Wrap
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gpgpu_legacy.isa.execute import ALL, execute
+from gpgpu_legacy.isa.execute import ALL, Walk, execute
 from gpgpu_legacy.isa.expressions import (
+    Compose,
     Expression,
+    Operation,
     Read,
     Role,
     Texel,
@@ -22,9 +24,30 @@ from gpgpu_legacy.isa.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.isa.program import Instruction, TextureSource
-from gpgpu_legacy.isa.statements import Assign, Call, Function, Statement, multiply_add, walk
-from gpgpu_legacy.isa.types import EVERYWHERE, Components, Kind, Operator, type_of
+from gpgpu_legacy.isa.program import AttributeKind, Instruction, TextureSource
+from gpgpu_legacy.isa.statements import (
+    Assign,
+    Call,
+    For,
+    Function,
+    Statement,
+    multiply_add,
+    read_first,
+    statements_below,
+    walk,
+)
+from gpgpu_legacy.isa.types import (
+    EVERYWHERE,
+    INT,
+    NOWHERE,
+    Axes,
+    Components,
+    Kind,
+    Operator,
+    type_of,
+    union,
+)
+from gpgpu_legacy.lower.framebuffer import as_read, decoded, encoded, fails, merged
 from gpgpu_legacy.lower.fused.content import (
     Content,
     DrawnProgram,
@@ -42,17 +65,13 @@ from gpgpu_legacy.lower.lookups import (
 )
 from gpgpu_legacy.lower.lowering import (
     KILLED,
-    as_read,
+    Lowering,
+    attribute_axes,
     attribute_value,
     cleared_registers,
-    decoded,
-    encoded,
-    fails,
-    merged,
     result_variable,
     variables_read,
 )
-from gpgpu_legacy.lower.masked import AxesLowering
 from gpgpu_legacy.lower.sampling import SampledUnit, lod_function, lookup_arguments, lookup_function
 
 
@@ -82,6 +101,66 @@ def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
             body += _Draw(content, member, draws, as_level=as_level).all_statements()
             draws += 1
     return tuple(body)
+
+
+class AxesLowering(Lowering):
+    """Lowers branches to masks, and tracks the axes along which components of variables vary."""
+
+    masks = True
+
+    def __init__(self, draw: int) -> None:
+        """draw: the number of the pass."""
+        super().__init__(discards=False, draw=draw)
+        self.axes: dict[tuple[Variable, int], Axes] = {}
+
+    def assign(self, variable: Variable, components: Components, value: Expression) -> None:
+        """Add an assignment."""
+        super().assign(variable, components, value)
+        self.axes |= {
+            (variable, c): self._component_axes(value, index) for index, c in enumerate(components)
+        }
+
+    def axes_of(self, variable: Variable, components: Components) -> Axes:
+        """The axes along which components of a variable vary here."""
+        return union(self.axes.get((variable, c), NOWHERE) for c in components)
+
+    def _component_axes(self, value: Expression, index: int) -> Axes:
+        """The axes along which one component of a value varies."""
+        if value.type.width == 1 or value.axes == NOWHERE:
+            return value.axes
+        match value:
+            case Read(variable=variable, components=read):
+                if variable.role is Role.ATTRIBUTE:
+                    return attribute_axes(AttributeKind(variable.name), read[index])
+                return self.axes.get((variable, read[index]), value.axes)
+            case Compose(operands=parts):
+                return parts[index].axes
+            case Operation(operands=operands):
+                return union(self._component_axes(operand, index) for operand in operands)
+        return value.axes
+
+    def repeat(self, trips: Expression, body: Walk) -> None:
+        """Add a loop of that many trips, whose statements `body` adds."""
+        before = self.axes
+        while True:
+            self.axes = dict(before)
+            statements = self._collected(body)
+            wider = {p: axes | before.get(p, NOWHERE) for p, axes in self.axes.items()}
+            if wider == before:
+                break
+            before = wider
+        carried = tuple((*place, before[place]) for place in _carried(statements))
+        first = constant(0, Kind.INT)
+        self.statements.append(
+            For(Variable("trip", INT), first, trips, statements, carried=carried)
+        )
+
+
+def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
+    """The components that statements read before they write them, and those that they write."""
+    assigned = [s for s in statements_below(statements) if isinstance(s, Assign)]
+    written = {(s.variable, c) for s in assigned for c in s.components}
+    return [place for place in read_first(statements) if place in written]
 
 
 class _Draw(AxesLowering):

@@ -250,7 +250,7 @@ def content_of(
     """
     origins = passes.origins
     numbers = {name: number for number, name in enumerate(origins)}
-    bases: dict[_Slopes, tuple[int, int]] = {}
+    bases: dict[object, tuple[int, int]] = {}
 
     def number(name: str) -> int:
         return numbers.setdefault(name, len(numbers))
@@ -308,9 +308,6 @@ def content_of(
         tuple(pass_ for pass_, _ in passes.draws),
     )
     return Content(body, tuple(map(surface, numbers)), len(bases)), arguments
-
-
-_Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
 
 
 # Loop rerolling ----------------------------------------------------------------------------------
@@ -408,16 +405,12 @@ def _longest(steps: list[LiveInstruction]) -> tuple[int, int, int]:
 
 def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int:
     """The number of steps from `start` on that repeat one period later, with even movement."""
-    length = 0
-    while start + length + period < len(places):
-        i = start + length
-        if kinds[i] != kinds[i + period]:
-            break
+    for i in range(start, len(places) - period):
         advance = _advance(places[i], places[i + period])
-        if length >= period and advance != _advance(places[i - period], places[i]):
-            break
-        length += 1
-    return length
+        is_even = i < start + period or advance == _advance(places[i - period], places[i])
+        if kinds[i] != kinds[i + period] or not is_even:
+            return i - start
+    return len(places) - period - start
 
 
 def _kind(step: LiveInstruction) -> object:
