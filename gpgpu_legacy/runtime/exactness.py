@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache
+from itertools import chain
 
 import numpy as np
 
@@ -64,24 +65,30 @@ def _measuring_plan(
     formats: of the textures, by name. Each is a matrix too, with its channels one below another:
     an operand, or else a result.
     """
-    matrices, transfers = {}, {}
-    for name, texel_format in formats.items():
-        rows, square = texel_format.channels * side, Rect(0, 0, side, side)
-        packing = Packing(tuple((row, 0) for row in range(0, rows, side)))
-        matrices[name] = Matrix(name, rows, side)
-        transfers[name] = Transfer(name, Region(0, 0, rows, side), name, square, packing)
+
+    def rows(name: str) -> int:
+        return formats[name].channels * side
+
+    def matrix(name: str) -> Matrix:
+        return Matrix(name, rows(name), side)
+
+    def transfer(name: str) -> Transfer:
+        packing = Packing(tuple((row, 0) for row in range(0, rows(name), side)))
+        square = Rect(0, 0, side, side)
+        return Transfer(name, Region(0, 0, rows(name), side), name, square, packing)
+
     results = [name for name in formats if name not in operands]
     return Plan(
         "exactness",
-        tuple(map(matrices.__getitem__, operands)),
-        tuple(map(matrices.__getitem__, results)),
+        tuple(map(matrix, operands)),
+        tuple(map(matrix, results)),
         tuple(
             Texture(name, TextureKind.RECT, Extent(side, side), texel_format, initial)
             for name, texel_format in formats.items()
         ),
-        tuple(map(transfers.__getitem__, operands)),
+        tuple(map(transfer, operands)),
         tuple(passes),
-        tuple(map(transfers.__getitem__, results)),
+        tuple(map(transfer, results)),
     )
 
 
@@ -166,27 +173,24 @@ def instructions_of(plan: Plan) -> frozenset[str]:
 
 def _instructions_plan(names: list[str]) -> Plan:
     """Each instruction draws to a texture that has its name."""
-    formats, passes = dict.fromkeys(_OPERANDS, RGBA32F), []
-    for name in names:
-        texel_format = name.rpartition(" into ")[2]
-        formats[name] = FORMATS.get(texel_format, RGBA32F)
-        passes += [_instruction_pass(name, *of_pass) for of_pass in _passes(name)]
+    formats = dict.fromkeys(_OPERANDS, RGBA32F)
+    formats |= {name: FORMATS.get(name.rpartition(" into ")[2], RGBA32F) for name in names}
+    passes = chain.from_iterable(map(_passes, names))
     return _measuring_plan(SIDE, formats, passes, _OPERANDS, _HELD)
 
 
-def _passes(name: str) -> list[tuple[str, str, Blend | None]]:
-    """The option, the instructions and the blend of each pass that measures an instruction.
+def _passes(name: str) -> list[FragmentPass]:
+    """The passes that measure an instruction.
 
     Blends are of numbers of [0, 1] with others, and of alphas with them.
     """
-    if name in OPCODES:
-        row = OPCODES[name]
-        return [(row.option or "", f"{name} result.color, {_sources(row)};", None)]
+    if row := OPCODES.get(name):
+        return [_drawn(name, f"{name} result.color, {_sources(row)};", row.option)]
     if not name.startswith(_BLENDS):
-        return [(name, "MOV result.color, A;", None)]
+        return [_drawn(name, "MOV result.color, A;", name)]
     blend = blend_of(name.removeprefix(_BLENDS).partition(" into ")[0])
     text = "ABS {0}, {0}; MUL result.color, {0}, 0.25;"
-    return [("", text.format("B"), None), ("", text.format("C"), blend)]
+    return [_drawn(name, text.format("B")), _drawn(name, text.format("C"), blend=blend)]
 
 
 _SUFFIXES = {OperandKind.VECTOR: "", OperandKind.REGISTER: "", OperandKind.SCALAR: ".x"}
@@ -201,7 +205,9 @@ def _sources(row: Opcode) -> str:
     )
 
 
-def _instruction_pass(name: str, option: str, lines: str, blend: Blend | None) -> FragmentPass:
+def _drawn(
+    name: str, lines: str, option: str | None = None, blend: Blend | None = None
+) -> FragmentPass:
     """A pass that reads all operands and draws to the texture of that name."""
     loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
     options = f"OPTION {option};" if option else ""
@@ -219,8 +225,7 @@ def _instruction_pass(name: str, option: str, lines: str, blend: Blend | None) -
 # Denormal numbers --------------------------------------------------------------------------------
 
 _DENORMAL, _ROOT, _UP = 2.0**-140, 2.0**-70, 2.0**120
-_DENORMAL_BITS = 1 << 149 - 140
-_GIVEN = np.array([[_DENORMAL_BITS]], np.uint32).view(np.float32)  # made without arithmetic
+_GIVEN = np.array([[1 << 149 - 140]], np.uint32).view(np.float32)  # made without arithmetic
 
 
 class DataPath(Enum):
@@ -231,10 +236,9 @@ class DataPath(Enum):
     BLENDED = "blends"
 
 
-# Of two targets of four components, and of the one that is blended: the numbers that show whether
-# denormals are kept. Operations are on a texel, a parameter, a constant, an attribute and a result;
-# a denormal is their result, or compared.
-_EXPECTED = (*(_DENORMAL * _UP,) * 5, _DENORMAL, 1.0, _DENORMAL, _DENORMAL)
+# Of two targets of four components, and of the one that is blended: the paths of numbers that are 0
+# only where denormals are flushed. Operations are on a texel, a parameter, a constant, an attribute
+# and a result; a denormal is their result, or compared.
 _PATHS = (*(DataPath.COMPUTED,) * 7, DataPath.MOVED, DataPath.BLENDED)
 
 _OPERATIONS = f"""!!ARBfp1.0
@@ -279,8 +283,8 @@ def flushed_by(run: Run) -> frozenset[DataPath]:
     """
     outputs = run(_denormals_plan(), {"given": _GIVEN}).outputs
     values = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
-    results = zip(_PATHS, values.view(np.uint32).tolist(), map(_bits, _EXPECTED), strict=True)
-    return frozenset(path for path, bits, expected in results if bits != expected)
+    results = zip(_PATHS, values.view(np.uint32), strict=True)  # no arithmetic on denormals
+    return frozenset(path for path, bits in results if not bits)
 
 
 def in_words(flushed: frozenset[DataPath]) -> str:
@@ -296,11 +300,6 @@ def thread_keeps_denormals() -> bool:
     """Whether the CPU keeps denormals in the calling thread: code on the CPU inherits its mode."""
     product: np.float32 = _GIVEN[0, 0] * np.float32(_UP)
     return bool(product)
-
-
-def _bits(value: float) -> int:
-    """A power of two as the bits of a float32, without arithmetic on denormals."""
-    return _DENORMAL_BITS if value == _DENORMAL else int(np.float32(value).view(np.uint32))
 
 
 def _denormals_plan() -> Plan:

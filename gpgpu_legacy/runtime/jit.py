@@ -201,7 +201,13 @@ class JitPrepared(HostPrepared):
         fused = {id(part): tuple(fused_steps(part)) for part in parts.leaves}
         together = tuple(all_fused(tuple(chain.from_iterable(fused.values()))))
         self._interleaved = gathered_textures(together, plan)
-        columns = dict(_first_columns(plan))
+        # That a rectangle of theirs begins with, for textures that fragments write.
+        columns = {
+            name: pass_.rect.x
+            for pass_ in plan.only(FragmentPass)
+            if isinstance(pass_.rect, Rect)
+            for name in pass_.targets
+        }
         planes = accumulate((t.format.channels for t in plan.textures), initial=0)
         numbers = dict(zip((t.name for t in plan.textures), planes, strict=False))
 
@@ -277,10 +283,13 @@ class JitPrepared(HostPrepared):
         return tuple(prepared)
 
     def _step(self, step: FusedPasses | UnfusedRepeat | Pass, *, apart: bool) -> _Step:
-        if isinstance(step, UnfusedRepeat) and step.body and not apart:
-            scheduled = self._scheduled(step)
-            if scheduled is not None:
-                return scheduled
+        if (
+            isinstance(step, UnfusedRepeat)
+            and step.body
+            and not apart
+            and (scheduled := self._scheduled(step))
+        ):
+            return scheduled
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
         count = step.count if isinstance(step, UnfusedRepeat | FusedPasses) else 1
         runs = tuple(self._runner(member, count) for member in members)
@@ -302,8 +311,8 @@ class JitPrepared(HostPrepared):
         stage = None
         if around is not None and len(members) == len(repeat.body):  # which stage nothing
             stage = shape_of(around, members, self.textures)
-        run = RepeatRun(members, stage, repeat.count, self._staging).run
-        return _Step(repeat.count, (run,))
+        run = RepeatRun(members, stage, repeat.count, self._staging)
+        return _Step(repeat.count, (run.run,))
 
     def _members(
         self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1
@@ -361,15 +370,8 @@ class JitPrepared(HostPrepared):
         if isinstance(step, ComputePass):
             if is_analysed := step in self._analysed or len(self._analysed) < MOST_ANALYSES:
                 self._analysed.add(step)
-            return _Dispatch(step, self.textures, count if is_analysed else None).run
+            return _dispatch(step, self.textures, count if is_analysed else None)
         return partial(_run_on_reference, (step,), self.textures)
-
-
-def _first_columns(plan: Plan) -> Iterator[tuple[str, int]]:
-    """For textures that fragments write, the column that a rectangle of theirs begins with."""
-    for pass_ in plan.only(FragmentPass):
-        if isinstance(pass_.rect, Rect):
-            yield from ((name, pass_.rect.x) for name in pass_.targets)
 
 
 def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, last: int) -> None:
@@ -379,38 +381,31 @@ def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, 
             run_on_reference(at_iteration(pass_, iteration), textures)
 
 
-class _Dispatch:
-    """A kernel, compiled, with its buffers and uniforms."""
+def _dispatch(pass_: ComputePass, textures: Textures, count: int | None) -> Run:
+    """Dispatches of a kernel, compiled, whose work groups run in chunks.
 
-    def __init__(self, pass_: ComputePass, textures: Textures, count: int | None) -> None:
-        """count: how often it runs; None if its accesses are not analysed."""
-        self._kernel = pass_.kernel
-        names = {b.binding: b.texture for b in pass_.buffers}
-        self._buffers = [
-            textures[names[b.binding]].planes[0].reshape(-1) for b in pass_.kernel.buffers
-        ]
-        names_and_buffers = zip(pass_.kernel.buffers, self._buffers, strict=True)
-        self._lengths = {declared.name: buffer.size for declared, buffer in names_and_buffers}
-        open_ = None if count is None else unproven(pass_, self._lengths, count)
-        self._code = compile_kernel(pass_.kernel, open_)
-        self._uniforms = pass_.uniform_values
-        self._across, up = constant_groups(pass_.groups)
-        self._groups = self._across * up
-        self._chunk = max(1, -(-self._groups // (thread_count() * _CHUNKS)))
-        self._states = [self._code.state() for _ in range(thread_count())]
+    count: how often it runs; None if its accesses are not analysed.
+    """
+    kernel, (across, up), threads = pass_.kernel, constant_groups(pass_.groups), thread_count()
+    names = {b.binding: b.texture for b in pass_.buffers}
+    buffers = [textures[names[b.binding]].planes[0].reshape(-1) for b in kernel.buffers]
+    lengths = {b.name: buffer.size for b, buffer in zip(kernel.buffers, buffers, strict=True)}
+    code = compile_kernel(kernel, None if count is None else unproven(pass_, lengths, count))
+    groups, uniforms = across * up, pass_.uniform_values
+    size = max(1, -(-groups // (threads * _CHUNKS)))
+    states = [code.state() for _ in range(threads)]
 
-    def run(self, first: int, last: int) -> None:
-        """Dispatch each iteration, its work groups in chunks."""
-        arrays = [(buffer.ctypes.data, buffer.size) for buffer in self._buffers]
+    def run(first: int, last: int) -> None:
+        arrays = [(buffer.ctypes.data, buffer.size) for buffer in buffers]
         for iteration in range(first, last):
-            values = {name: number_at(value, iteration) for name, value in self._uniforms.items()}
-            words = words_of(self._kernel, [self._across], arrays, values)
+            values = {name: number_at(value, iteration) for name, value in uniforms.items()}
+            words = words_of(kernel, [across], arrays, values)
 
             def run_chunk(worker: int, chunk: int, words: Words = words) -> None:
-                start, state = chunk * self._chunk, self._states[worker]
-                end = min(start + self._chunk, self._groups)
-                failed = -self._code(words, start, end, state)
-                if failed:
-                    raise outside(self._kernel, self._lengths, failed, int(state[0]))
+                start, state = chunk * size, states[worker]
+                if failed := -code(words, start, min(start + size, groups), state):
+                    raise outside(kernel, lengths, failed, int(state[0]))
 
-            share_out(run_chunk, -(-self._groups // self._chunk))
+            share_out(run_chunk, -(-groups // size))
+
+    return run

@@ -84,14 +84,11 @@ class Parts:
         self._add(plan, plan.steps)
 
     def _add(self, plan: Plan, steps: tuple[Step, ...]) -> None:
-        if not any(isinstance(step, Until) for step in steps):
-            self.leaves.append(plan if steps is plan.steps else replace(plan, steps=steps))
-            self._split[id(steps)] = [self.leaves[-1]]
-            return
         parts = self._split[id(steps)] = []
         for is_until, some in groupby(steps, key=lambda step: isinstance(step, Until)):
             if not is_until:
-                self.leaves.append(replace(plan, steps=tuple(some)))
+                leaf = tuple(some)
+                self.leaves.append(plan if leaf == plan.steps else replace(plan, steps=leaf))
                 parts.append(self.leaves[-1])
                 continue
             for until in some:
@@ -337,9 +334,7 @@ def check_operands(
     the plan does not have are ignored. some: of them may be missing. Raises InputError if one is
     missing, is not an array of real numbers, or has another shape.
     """
-    wanted = {matrix.name: matrix for matrix in plan.operands}
-    if some:
-        wanted = {name: matrix for name, matrix in wanted.items() if name in operands}
+    wanted = {m.name: m for m in plan.operands if not some or m.name in operands}
     missing = [name for name in wanted if name not in operands]
     if missing:
         raise InputError(

@@ -6,7 +6,7 @@ The arrays are allocated once for a prepared plan, and filled by each run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, starmap
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dty
 from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.plan.plan import (
     ClearPass,
-    ComputePass,
     CopyPass,
     FragmentPass,
     Pass,
@@ -145,7 +144,7 @@ def cleared_first(plan: Plan) -> dict[str, Vec4]:
     }
 
 
-def undefined_textures(plan: Plan) -> tuple[str, ...]:
+def undefined_textures(plan: Plan) -> set[str]:
     """The textures whose texels a run may read before it writes them.
 
     They have no initial value, and neither the inputs nor the first pass that uses them fill them.
@@ -156,18 +155,15 @@ def undefined_textures(plan: Plan) -> tuple[str, ...]:
         rects = [input_.rect for input_ in plan.inputs if input_.texture == texture.name]
         if rects and _cover(rects, texture.extent):
             seen.add(texture.name)
-    undefined: dict[str, None] = {}
+    undefined = set[str]()
     for is_certain, pass_ in _first_runs(plan):
         for name in (*read_by(pass_), *written_by(pass_)):
             if name not in seen:
                 seen.add(name)
                 extent = plan.texture(name).extent
                 if not (is_certain and name in written_by(pass_) and _fills(pass_, extent)):
-                    undefined[name] = None
-    for output in plan.outputs:
-        if output.texture not in seen:
-            undefined[output.texture] = None
-    return tuple(undefined)
+                    undefined.add(name)
+    return undefined | {o.texture for o in plan.outputs if o.texture not in seen}
 
 
 def _first_runs(plan: Plan) -> Iterator[tuple[bool, Pass]]:
@@ -182,22 +178,17 @@ def _fills(pass_: Pass, extent: Extent) -> bool:
     match pass_:
         case ClearPass():
             return True
-        case CopyPass():
-            rect = pass_.target_rect
-        case FragmentPass():
-            if pass_.keeps:
-                return False
-            rect = pass_.rect
-        case ComputePass():
-            return False
-    return isinstance(rect, Rect) and _cover([rect], extent)
+        case CopyPass(target_rect=Rect() as rect):
+            return _cover([rect], extent)
+        case FragmentPass(rect=Rect() as rect):
+            return not pass_.keeps and _cover([rect], extent)
+    return False
 
 
 def _cover(rects: list[Rect], extent: Extent) -> bool:
     """Whether disjoint rectangles cover a texture."""
-    if sum(rect.area for rect in rects) != extent.width * extent.rows:
-        return False
-    return not any(overlap(a, b) for a, b in combinations(rects, 2))
+    total = sum(rect.area for rect in rects)
+    return total == extent.width * extent.rows and not any(starmap(overlap, combinations(rects, 2)))
 
 
 def overlap(a: Rect, b: Rect) -> bool:
