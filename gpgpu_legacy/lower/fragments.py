@@ -13,7 +13,6 @@ from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.expressions import (
     Array,
-    Constant,
     Element,
     Expression,
     Given,
@@ -39,7 +38,7 @@ from gpgpu_legacy.isa.statements import (
     Statement,
     Store,
 )
-from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Kind, Operator, type_of
+from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Kind, Operator
 from gpgpu_legacy.lower.analysis.fusion import Decisions, Folded
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.framebuffer import (
@@ -216,8 +215,7 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
             value = Given(Place.WINDOW, ALL)
         statements.append(Declare(variable, value))
         if attribute == FOG_COORDINATE:
-            rest = Constant((0.0, 0.0, 1.0), type_of(Kind.FLOAT, 3))
-            statements.append(Assign(variable, (1, 2, 3), rest))
+            statements.append(Assign(variable, (1, 2, 3), compose((0.0, 0.0, 1.0))))
     return statements
 
 

@@ -437,7 +437,7 @@ def result_variables(program: Program, targets: int) -> list[Variable]:
 
 def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
-) -> dict[Variable, Constant]:
+) -> dict[Variable, Expression]:
     """The registers that statements read or assign, and flags, with their initial value 0."""
     read = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     assigned = [s.variable for s in statements_below(statements) if isinstance(s, Assign)]
@@ -446,7 +446,7 @@ def cleared_registers(
     temporaries = starmap(temporary_variable, product(names, (0, *CORNERS)))
     flags = (v for v in assigned if v.type is FLOAT and v.role is Role.LOCAL)
     registers = (*temporaries, *result_variables(program, targets), KILLED, LOD, *flags)
-    return {r: Constant((0.0,) * r.type.width, r.type) for r in registers if r in read}
+    return {r: compose([0.0] * r.type.width) for r in registers if r in read}
 
 
 def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable, Components]:

@@ -309,11 +309,15 @@ def _denormals_plan() -> Plan:
     texel, coordinates = Rect(0, 0, 1, 1), (Texcoords(0, (given,) * 4),)
     passes = (
         FragmentPass(
-            *(_assembled(_OPERATIONS), (Binding(0, "given"),), ("first", "second"), texel),
-            *(coordinates, parameters),
+            _assembled(_OPERATIONS),
+            (Binding(0, "given"),),
+            ("first", "second"),
+            texel,
+            coordinates,
+            parameters,
         ),
         FragmentPass(
-            *(_assembled(_BLENDED), (), ("blended",), texel), locals=parameters[:1], blend=ADD
+            _assembled(_BLENDED), (), ("blended",), texel, locals=parameters[:1], blend=ADD
         ),
     )
     formats = {"given": R32F, "first": RGBA32F, "second": RGBA32F, "blended": R32F}

@@ -137,31 +137,30 @@ class Moves:
         self._copied.append(NativePass(schedule_code().copy, words, pieces, plane.size, ()))
 
 
-class Results:
-    """New arrays for the matrices that a plan computes, in memory that nobody holds any more."""
+def new_results(plan: Plan) -> Callable[[], dict[str, F32]]:
+    """A function that gives new arrays for the matrices that a plan computes, by name.
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan, self._spare = plan, {matrix.name: list[F32]() for matrix in plan.results}
-        covered = {m.name: np.zeros((m.rows, m.columns), np.bool_) for m in plan.results}
-        for out in plan.outputs:
-            for view in views_of(covered[out.matrix], out.region, out.rect, out.packing):
-                view[...] = True
-        self._partial = {name for name, seen in covered.items() if not seen.all()}
+    They are in memory that nobody holds any more. What no output writes is 0.
+    """
+    held = {matrix.name: list[F32]() for matrix in plan.results}
+    covered = {m.name: np.zeros((m.rows, m.columns), np.bool_) for m in plan.results}
+    for out in plan.outputs:
+        for view in views_of(covered[out.matrix], out.region, out.rect, out.packing):
+            view[...] = True
+    is_whole = {name: seen.all() for name, seen in covered.items()}
 
-    def new(self) -> dict[str, F32]:
-        """The matrices by name; what no output writes is 0."""
-        return {matrix.name: self._new(matrix) for matrix in self._plan.results}
-
-    def _new(self, matrix: Matrix) -> F32:
+    def new(matrix: Matrix) -> F32:
         # What a caller has is a view, as all views of it are: each holds a reference to the memory.
-        spare = self._spare[matrix.name]
+        spare = held[matrix.name]
         free = [number for number in range(len(spare)) if getrefcount(spare[number]) == _UNHELD]
         shape = (matrix.rows, matrix.columns)
         memory = spare.pop(free[0]) if free else np.empty(shape, np.float32)
-        self._spare[matrix.name] = [*spare, memory][-_MOST_SPARE:]
-        if matrix.name in self._partial:
+        held[matrix.name] = [*spare, memory][-_MOST_SPARE:]
+        if not is_whole[matrix.name]:
             memory[...] = 0
         return memory[...]
+
+    return lambda: {matrix.name: new(matrix) for matrix in plan.results}
 
 
 # Prepared plans ----------------------------------------------------------------------------------
@@ -208,12 +207,11 @@ class JitPrepared(HostPrepared):
             if isinstance(pass_.rect, Rect)
             for name in pass_.targets
         }
-        planes = accumulate((t.format.channels for t in plan.textures), initial=0)
-        numbers = dict(zip((t.name for t in plan.textures), planes, strict=False))
+        first_planes = accumulate((t.format.channels for t in plan.textures), initial=0)
 
         def storage(texture: Texture) -> Storage:
-            name = texture.name
-            return roomy(texture, self._interleaved, columns.get(name, 0), numbers[name])
+            column = columns.get(texture.name, 0)
+            return roomy(texture, self._interleaved, column, next(first_planes))
 
         super().__init__(plan, machine, storage)
         self.parts = parts
@@ -226,7 +224,7 @@ class JitPrepared(HostPrepared):
         self._observed: dict[int, tuple[_Step, ...]] = {}
         self._inputs = Moves(plan.inputs, plan.operands, self.textures, self._reset)
         self._outputs = Moves(plan.outputs, plan.results, self.textures, unpacks=True)
-        self._results = Results(plan)
+        self._new_results = new_results(plan)
 
     def _make_ready(self, *, observed: bool) -> None:
         """Compile the passes one by one, unfused, for the first observed run."""
@@ -259,14 +257,14 @@ class JitPrepared(HostPrepared):
             self._inputs.run(operands)
 
     def _read_back(self) -> dict[str, F32]:
-        results = self._results.new()
+        results = self._new_results()
         self._outputs.run(results)
         return results
 
     def _release(self) -> None:
         super()._release()
         self._steps, self._observed = {}, {}
-        del self._staging, self._inputs, self._outputs, self._results
+        del self._staging, self._inputs, self._outputs, self._new_results
 
     # Preparing -----------------------------------------------------------------------------
 

@@ -264,26 +264,25 @@ class RepeatRun:
     ) -> None:
         """stage: if it may have several passes. count: iterations of the Repeat."""
         self._owners, self._staging, self._loop = members, staging, schedule_code()
-        self.stage, self._kinds, self.items = stage, len(members), _plain_items(members)
-        depth, most = 1, max(len(member.pieces) for member in members)
-        if stage:
-            self.items, self._kinds = items_of(stage), 1
-            depth, most = stage.passes, len(stage.bands) - 1
+        self.stage = stage
+        shape, kinds = stage or Stage(1, ()), 1 if stage else len(members)
+        self.items = items_of(stage) if stage else _plain_items(members)
+        most = len(stage.bands) - 1 if stage else max(len(member.pieces) for member in members)
         self._threads = min(thread_count(), most)
-        self._of_a_round = self._kinds * depth * max(member.together for member in members)
+        self._of_a_round = kinds * shape.passes * max(member.together for member in members)
         self._header = np.zeros(layout.HEADER_WORDS, np.int64)
         self._ended = np.zeros((len(self.items), layout.ENDED_WORDS), np.int64)
         self.words, self._members = self._words_of(members)
         filled = zip(self.words, members, strict=True)
         self._staged = [words for words, member in filled if member.rounds]
-        shape, passes = stage or Stage(1, ()), -(-count // members[0].together) * len(members)
+        passes = -(-count // members[0].together) * len(members)
         self._header[layout.ITEMS :] = (
-            *(len(self.items), self._kinds, shape.passes, passes, len(members)),
-            *(shape.lag, shape.chunk, shape.bands[-1] if shape.wraps else ENDLESS),
-            *(shape.slant, shape.span, self.items.ctypes.data, self._ended.ctypes.data),
+            len(self.items), kinds, shape.passes, passes, len(members),
+            shape.lag, shape.chunk, shape.bands[-1] if shape.wraps else ENDLESS,
+            shape.slant, shape.span, self.items.ctypes.data, self._ended.ctypes.data,
             pause_address(),
-        )
-        work = self._kinds * depth * sum(m.work for m in members) // len(members)
+        )  # fmt: skip
+        work = kinds * shape.passes * sum(m.work for m in members) // len(members)
         of_an_item = max(1, work // len(self.items))
         self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_an_item)
 

@@ -30,7 +30,7 @@ from gpgpu_legacy.isa.expressions import (
 from gpgpu_legacy.isa.program import Parameter
 from gpgpu_legacy.isa.statements import Function
 from gpgpu_legacy.isa.types import INT, IVEC2, VEC4, Kind, Operator, type_of
-from gpgpu_legacy.lower.fused.content import Arguments, Content
+from gpgpu_legacy.lower.fused.content import Advance, Arguments, Content
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.sampling import fetch_function
@@ -112,7 +112,7 @@ def placed(content: Content, part: Expression, number: Callable[[int], Expressio
 def texel_number(
     lookup: AffineLookup[int],
     axis: int,
-    advance: tuple[int, int],
+    advance: Advance,
     at: tuple[Expression, ...],
     trip: tuple[Expression, Expression],
 ) -> Expression:
@@ -131,7 +131,7 @@ def texel_number(
 def texel_element(
     content: Content,
     lookup: AffineLookup[int],
-    advance: tuple[int, int],
+    advance: Advance,
     at: tuple[Expression, Expression],
     trip: tuple[Expression, Expression],
 ) -> Expression:
@@ -174,8 +174,8 @@ def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
     """
     count = arguments.count if any(map(varies, arguments.passes)) else 1
     vectors = np.empty((count, len(code.vectors), 4), "<f4")
-    for number, given in enumerate(code.vectors):
-        with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):
+        for number, given in enumerate(code.vectors):
             vectors[:, number] = _values(given, arguments.passes[given.draw], count)
     if (vectors.view("<u4") == vectors[:1].view("<u4")).all():
         vectors = vectors[:1]

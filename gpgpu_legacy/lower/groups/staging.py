@@ -36,7 +36,7 @@ from gpgpu_legacy.isa.statements import (
     trip_count,
 )
 from gpgpu_legacy.isa.types import FLOAT, INT, Kind, Operator, Type, type_of
-from gpgpu_legacy.lower.fused.content import Content
+from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (
     CORNER,
     EXTENT,
@@ -73,13 +73,13 @@ class Fetched(Enum):
 class Staged:
     """A lookup of a loop that is staged.
 
-    advance: its movement from trip to trip. across: whether it varies along x; else along y. slot:
-    its number among the lookups along that axis. channels: of its texture.
+    advance: its movement from trip to trip. axis: 0 if it varies along x, 1 along y. slot: its
+    number among the lookups along that axis. channels: of its texture.
     """
 
     lookup: AffineLookup[int]
-    advance: tuple[int, int]
-    across: bool
+    advance: Advance
+    axis: int
     slot: int
     channels: int
     fetched: Fetched = Fetched.TEXEL
@@ -87,7 +87,7 @@ class Staged:
     @property
     def name(self) -> str:
         """The name of the shared array."""
-        return f"{'across' if self.across else 'up'}{self.slot}_{self.fetched.value}"
+        return f"{('across', 'up')[self.axis]}{self.slot}_{self.fetched.value}"
 
     @property
     def vector(self) -> Type:
@@ -96,7 +96,7 @@ class Staged:
 
     def length(self, shape: GroupShape) -> int:
         """Elements that a trip stages: texels, or vectors of four neighbours of one channel."""
-        texels = shape.tile[0 if self.across else 1]
+        texels = shape.tile[self.axis]
         return texels // AT_ONCE if self.fetched is Fetched.OF_FRAGMENTS else texels
 
     def array(self, shape: GroupShape) -> Array:
@@ -214,12 +214,12 @@ class GroupStaging:
 
         Past the rectangle it is the last fragment, or the first of the last four.
         """
-        axis = 0 if staged.across else 1
+        axis = staged.axis
         last: Expression = read(EXTENT, axis) + -1
         if staged.fetched is Fetched.OF_FRAGMENTS:
             place, last = place * AT_ONCE, last / integer(AT_ONCE) * AT_ONCE
         at = smaller(read(CORNER, axis) + place, last)
-        return (at, integer(0)) if staged.across else (integer(0), at)
+        return (integer(0), at) if axis else (at, integer(0))
 
     # Where elements are
 
@@ -301,15 +301,15 @@ def choose_staging(
 
 def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, ...]:
     """The lookups of statements that can be staged."""
-    known: dict[tuple[AffineLookup[int], tuple[int, int]], Staged] = {}
+    known: dict[tuple[AffineLookup[int], Advance], Staged] = {}
     for texel in all_expressions(statements):
         if not isinstance(texel, Texel) or sum(texel.axes) != 1 or not texel.lookup.inside:
             continue
-        key, across = (texel.lookup, texel.advance), texel.axes.x
+        key, axis = (texel.lookup, texel.advance), int(texel.axes.y)
         if key not in known:
-            slot = sum(staged.across == across for staged in known.values())
+            slot = sum(staged.axis == axis for staged in known.values())
             channels = content.surfaces[texel.lookup.texture].format.channels
-            known[key] = Staged(*key, across, slot, channels)
+            known[key] = Staged(*key, axis, slot, channels)
     return tuple(known.values())
 
 
@@ -319,9 +319,9 @@ def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iteratio
     Batches begin at multiples of the K-depth, and tiles at multiples of theirs. of_iterations:
     whether the trips are the iterations.
     """
-    lookup, axis = staged.lookup, 0 if staged.across else 1
+    lookup, axis = staged.lookup, staged.axis
     s, t = lookup.s, lookup.t
-    along_s, along_t = (s.x, t.x) if staged.across else (s.y, t.y)
+    along_s, along_t = (s.y, t.y) if axis else (s.x, t.x)
     step_s, step_t = (s.iteration, t.iteration) if of_iterations else staged.advance
     others = (s.constant,) if of_iterations else (s.constant, s.iteration)
     certain = lookup.aligned and not content.surfaces[lookup.texture].owned

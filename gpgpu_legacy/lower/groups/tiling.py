@@ -172,7 +172,7 @@ class GroupTiling(RegisterTile):
         wanted, trips = (texel.lookup, texel.advance), self.trip.staged
         for staged in trips.staged if trips else ():
             if (staged.lookup, staged.advance) == wanted:
-                whole = self._from_shared(staged, fragment[1 if staged.across else 0])
+                whole = self._from_shared(staged, fragment[1 - staged.axis])
                 break
         else:
             whole = self.loads.texel(texel, fragment)
@@ -186,7 +186,7 @@ class GroupTiling(RegisterTile):
         return texel_element(self.content, lookup, advance, at, trip)
 
     def _from_shared(self, staged: Staged, number: int) -> Expression:
-        axis, place = 0 if staged.across else 1, self.trip.place
+        axis, place = staged.axis, self.trip.place
         assert place is not None
         array = staged.array(self.shape)
         if staged.fetched is not Fetched.OF_FRAGMENTS:

@@ -88,6 +88,7 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
 
     for index, statement in enumerate(statements):
         write_back(assigned_names(statement) if isinstance(statement, If | Loop) else set())
+        new = statement
         match statement:
             case Assign(variable=variable, value=value) if (
                 variable.type.is_integer and index < tail
@@ -96,16 +97,14 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
                 version = Variable(f"{next(number)}_{name}", variable.type)  # no name of GLSL
                 versioned.append(Declare(version, rebuilt(value, version_of)))
                 latest[name] = variable, version
+                continue
             case If(condition=condition, then=then, otherwise=otherwise):
-                then, otherwise = versions(then, number), versions(otherwise, number)
-                versioned.append(with_expressions(If(condition, then, otherwise), version_of))
+                new = If(condition, versions(then, number), versions(otherwise, number))
             case Loop(start=start, condition=condition, step=step, body=body):
-                body = versions(body + step, number)
-                versioned.append(with_expressions(Loop(start, condition, (), body), version_of))
-            case _:
-                versioned.append(with_expressions(statement, version_of))
-                if isinstance(statement, Assign):
-                    latest.pop(statement.variable.name, None)
+                new = Loop(start, condition, (), versions(body + step, number))
+        versioned.append(with_expressions(new, version_of))
+        if isinstance(statement, Assign):
+            latest.pop(statement.variable.name, None)
     declared = {s.variable.name for s in statements if isinstance(s, Declare)}
     write_back(latest.keys() - declared)
     return tuple(versioned)

@@ -15,7 +15,6 @@ from typing import Any
 
 from gpgpu_legacy.isa.expressions import (
     Array,
-    Constant,
     Element,
     Expression,
     Read,
@@ -24,6 +23,7 @@ from gpgpu_legacy.isa.expressions import (
     Variable,
     all_of,
     components,
+    compose,
     operation,
     read,
 )
@@ -48,7 +48,7 @@ from gpgpu_legacy.isa.types import (
     type_of,
 )
 from gpgpu_legacy.lower.fused.body import own_variable
-from gpgpu_legacy.lower.fused.content import Content
+from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (
     CORNER,
     EXTENT,
@@ -196,7 +196,7 @@ class TemporalTiling(RegisterTile):
         around it.
         """
         variable = own_variable(self.content, surface)
-        zero = Constant((0.0,) * variable.type.width, variable.type)
+        zero = compose([0.0] * variable.type.width)
         begins = surface in self.temporal.live or not self.content.surfaces[surface].written
         around = surface in self.near and self.kept_along
         for fragment in self.fragments(EVERYWHERE):
@@ -272,7 +272,7 @@ class TemporalTiling(RegisterTile):
         return placed(self.content, part, lambda axis: self._read(_DRAWN[axis], fragment))
 
     def _elsewhere(
-        self, lookup: AffineLookup[int], advance: tuple[int, int], fragment: Fragment
+        self, lookup: AffineLookup[int], advance: Advance, fragment: Fragment
     ) -> Expression:
         """A texel of a texture that no pass writes."""
         at = (self._read(_DRAWN[0], fragment), self._read(_DRAWN[1], fragment))
