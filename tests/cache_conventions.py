@@ -273,20 +273,13 @@ def accesses_of(
 def in_order(chunk: Chunk, values: NDArray[np.int64] | None = None) -> Iterator[tuple[int, int]]:
     """Each access of a chunk: its line, or another value, and its kind."""
     table = chunk.lines if values is None else values
-    rows = [
-        (lines, row)
-        for lines, row, times in zip(
-            chunk.lines.tolist(), table.tolist(), chunk.times.tolist(), strict=True
-        )
-        for _ in range(times)
-    ]
     kinds = chunk.kinds.tolist()
-    for first in range(0, len(rows), chunk.in_flight):
-        for slot in range(0, len(kinds), chunk.lanes):
-            for lines, row in rows[first : first + chunk.in_flight]:
-                for n in range(slot, slot + chunk.lanes):
-                    if lines[n] != NO_ACCESS:
-                        yield row[n], kinds[n]
+    rows = zip(chunk.lines.tolist(), table.tolist(), chunk.times.tolist(), strict=True)
+    for lines, row, times in rows:
+        for _ in range(times):
+            for line, value, kind in zip(lines, row, kinds, strict=True):
+                if line != NO_ACCESS:
+                    yield value, kind
 
 
 def written_out(pass_: PassTrace) -> list[Access]:

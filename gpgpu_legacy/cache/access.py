@@ -305,10 +305,9 @@ class Access:
         size: of the rectangle. kinds: of a fragment's slots, as of Chunk. lines_of: the lines that
         fragments access, int64 [rows, lanes, slots], given their x and y [rows, lanes].
         """
-        (width, height), lanes = size, self.lanes
-        slots = np.repeat(np.array(kinds, np.int16), lanes)
-        right, upper = np.array(QUAD[:lanes], np.int32).T
-        share, most = (2 if self.quads else 1), self.rows_of_chunk(len(slots))
+        (width, height), slots = size, len(kinds)
+        right, upper = np.array(QUAD[: self.lanes], np.int32).T
+        share, most = (2 if self.quads else 1), self.rows_of_chunk(slots * self.lanes)
         for first in range(0, -(-width // share) * -(-height // share), most):
             part = slice(first, first + most)
             xs, ys = self.raster.positions(width, height, part, quads=self.quads)
@@ -316,11 +315,11 @@ class Access:
             lines = lines_of(np.minimum(x, width - 1), np.minimum(y, height - 1))
             if self.quads:
                 lines[(x >= width) | (y >= height)] = NO_ACCESS
-            lines = lines.swapaxes(1, 2).reshape(len(x), -1)
-            changes = (lines[1:] != lines[:-1]).any(axis=1)
-            starts = np.flatnonzero(np.concatenate([[True], changes, [True]]))
-            times = np.diff(starts).astype(np.int32)
-            yield Chunk(lines[starts[:-1]], slots, times, self.in_flight, lanes)
+            whole = len(lines) // self.in_flight * self.in_flight
+            for batches in np.split(lines, [whole]):  # the last one may be smaller
+                if len(batches):
+                    together = min(self.in_flight, len(batches))
+                    yield _in_turn(batches, np.array(kinds, np.int16), together)
 
     def __str__(self) -> str:
         """The raster order and the layout, by name, and the number in flight."""
@@ -401,24 +400,29 @@ def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[Me
 class Chunk:
     """Accesses in order: the rows of `lines` one after another, each repeated `times` times.
 
-    With more rows in flight (counting repetitions), they come in batches of that many, from the
-    chunk's first row on; only a pass's last batch may be smaller. The rows of a batch access their
-    first `lanes` slots in turn, then the next, and so on.
-
     lines: int64 [rows, slots], the line of each access: its address over the trace's `line_bytes`.
     NO_ACCESS if a row has no access in a slot (a masked invocation, a fragment outside its
     rectangle). kinds: int16 [slots], twice the number of the region, plus one if the access is a
     write. times: int32 [rows], at least 1. A repeated row stands for several fragments (quads, work
-    groups) that access the same lines in the same order. in_flight: the rows of a batch, at least
-    1. lanes: the neighbouring slots that make one access of a row (4 in a quad, for its fragments);
-    it divides the number of slots.
+    groups) that access the same lines in the same order. together: the fragments, or quads, of a
+    row: all make an access in turn, then the next.
     """
 
     lines: NDArray[np.int64]
     kinds: NDArray[np.int16]
     times: NDArray[np.int32]
-    in_flight: int = 1
-    lanes: int = 1
+    together: int = 1
+
+
+def _in_turn(lines: I64, kinds: NDArray[np.int16], together: int) -> Chunk:
+    """The chunk of fragments that come in batches. lines: int64 [rows, lanes, slots]."""
+    _, lanes, slots = lines.shape
+    turns = lines.reshape(-1, together, lanes, slots).transpose(0, 3, 1, 2)
+    rows = turns.reshape(len(turns), -1)
+    changes = (rows[1:] != rows[:-1]).any(axis=1)
+    starts = np.flatnonzero(np.concatenate([[True], changes, [True]]))
+    times = np.diff(starts).astype(np.int32)
+    return Chunk(rows[starts[:-1]], np.repeat(kinds, together * lanes), times, together)
 
 
 @frozen

@@ -5,9 +5,8 @@ the same lines resident; hits and misses depend on nothing else, so the next rep
 outcome. It also leaves the same state: with LRU and pseudo-LRU the order afterwards is that of the
 row's last uses, which the next repetition reproduces; FIFO and random replacement change nothing on
 a hit; dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining
-repetitions have the same outcome. The same holds for the parts of a batch, which are shorter rows,
-and for a batch of one repeated row, which is such a row with more repetitions of each access. An
-access that is a part on its own hits when it is repeated, if it fills lines.
+repetitions have the same outcome. An access that is a row on its own hits when it is repeated, if
+it fills lines.
 """
 
 from __future__ import annotations
@@ -24,76 +23,8 @@ from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.sets import HIT, Level, look, new_level, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
 
-# Batches -----------------------------------------------------------------------------------------
-#
-# Rows in flight, in native code: the batches of a chunk, whose rows advance slot by slot.
-#
-# A batch is split into parts: its rows, and the slots of one access. Simulators execute a part as
-# if it were a chunk, row by row, and the parts one after another. With one row in flight the whole
-# chunk is one part.
-
-
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
-
-
-class Flight(NamedTuple):
-    """The division of a chunk's rows into parts.
-
-    in_flight: repetitions of rows in a batch. lanes: slots of a part. weights: int32, room for the
-    repetitions of each row of a batch.
-    """
-
-    in_flight: int
-    lanes: int
-    weights: I32
-
-
-class Batch(NamedTuple):
-    """The rows from `first` up to `end`; left: the repetitions of row `end` - 1 that come after."""
-
-    first: int
-    end: int
-    left: int
-
-
-class Part(NamedTuple):
-    """The slots from `slot` up to `slot_end` of a batch, with the number of repetitions a row."""
-
-    batch: Batch
-    slot: np.uint64  # unsigned: no check for an index from the end
-    slot_end: np.uint64
-    weights: I32
-
-
-def new_flight(times: I32, slots: int, in_flight: int, lanes: int) -> Flight:
-    """The parts of a chunk with these repetitions of rows, and that many slots."""
-    if in_flight == 1:
-        return Flight(1, max(1, slots), times)
-    return Flight(in_flight, lanes, np.empty(min(in_flight, len(times)), np.int32))
-
-
-@inlined
-def first_batch(times: I32, flight: Flight) -> Any:
-    """The first batch of a chunk: with one row in flight, all of it."""
-    if flight.in_flight == 1:
-        return Batch(0, times.size, 0)
-    return next_batch(Batch(0, 0, 0), times, flight)
-
-
-@inlined
-def next_batch(before: Batch, times: I32, flight: Flight) -> Any:
-    """The batch after another one, with its weights filled in; it has no rows after the last."""
-    first = before.end - (before.left > 0)
-    free, left, end = flight.in_flight, before.left, first
-    while free > 0 and end < times.size:
-        repetitions = left if left > 0 else int(times[end])
-        taken = min(repetitions, free)
-        flight.weights[end - first] = taken
-        left = repetitions - taken
-        free -= taken
-        end += 1
-    return Batch(first, end, left)
 
 
 # Chunks ------------------------------------------------------------------------------------------
@@ -138,35 +69,27 @@ class ChunkWork(NamedTuple):
 def _back(work: ChunkWork, entry: int, level: Level) -> Any:
     """The kind that a line written back is counted under: a write of the region it begins in."""
     granule = (entry >> 1) << level.granule_shift
-    low, high = 0, len(work.starts)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if work.starts[middle] <= granule:
-            low = middle
-        else:
-            high = middle
-    return 2 * work.owners[low] + 1
+    place = int(np.searchsorted(work.starts, granule, side="right")) - 1
+    return 2 * work.owners[max(place, 0)] + 1
 
 
 @inlined
-def _again(
-    work: ChunkWork, row: int, repetitions: int, between: tuple[np.uint64, np.uint64], absent: bool
-) -> None:
-    """Count repetitions of a row's slots with the outcome of the last one, which filled nothing.
+def _again(work: ChunkWork, row: int, repetitions: int, absent: bool) -> None:
+    """Count repetitions of a row with the outcome of the last one, which filled nothing.
 
     Reads and allocating writes hit level 1. For slots that write through, `work.last` says whether
     they missed level 1 (1) and level 2 (2). absent: whether any slot has no access.
     """
     lines, counts = work.lines, work.counts
     for slot in work.through:
-        if between[0] <= slot < between[1] and lines[row, slot] >= 0:
+        if lines[row, slot] >= 0:
             kind = work.kinds[slot]
             counts[kind, MISSES] += repetitions * (work.last[slot] & 1)
             if work.two:
                 counts[kind, USES_2] += repetitions
                 counts[kind, MISSES_2] += repetitions * (work.last[slot] >> 1)
     if absent:
-        for slot in range(*between):
+        for slot in range(work.kinds.size):
             if lines[row, slot] < 0:
                 counts[work.kinds[slot], ABSENT] += repetitions
 
@@ -187,24 +110,22 @@ def _below(work: ChunkWork, granule: int, kind: int, fill: int, dirty: int) -> A
     return 1
 
 
-@inlined
-def _drive(work: ChunkWork, part: Part) -> Any:  # noqa: PLR0912, PLR0915
-    """Simulate a part of a chunk; returns the number of lines that its slots fill in any level."""
-    (first_row, end, _), slot_1, slot_end, weights = part
+@native
+def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
+    """Simulate a chunk."""
     lines, kinds, acts, copies, last = work.lines, work.kinds, work.acts, work.copies, work.last
     first, counts, two = work.first, work.counts, work.two
     policy, shift, entries = first.policy, first.granule_shift, first.entries
     sets, mask = first.sets, first.mask
-    width = np.int64(slot_end - slot_1)
-    filled = 0
-    for at in range(first_row, end):
-        row = np.uint64(at)
-        left = np.int64(weights[at - first_row])
+    width = kinds.size
+    for at in range(times.size):
+        row = np.uint64(at)  # unsigned: no check for an index from the end
+        left = np.int64(times[at])
         absent = False
         while left > 0:
             fills = 0
             for n in range(width):
-                slot = slot_1 + np.uint64(n)
+                slot = np.uint64(n)
                 granule = lines[row, slot]
                 if granule < 0:
                     absent = True
@@ -244,28 +165,9 @@ def _drive(work: ChunkWork, part: Part) -> Any:  # noqa: PLR0912, PLR0915
                     else:
                         counts[into, BACKS] += 1
             left -= 1
-            filled += fills
             if left and (width == 1 or fills == 0):
-                _again(work, at, left, (slot_1, slot_end), absent)
+                _again(work, at, left, absent)
                 break
-    return filled
-
-
-@native
-def drive(work: ChunkWork, times: I32, flight: Flight) -> None:
-    """Simulate a chunk."""
-    width = work.lines.shape[1]
-    batch = first_batch(times, flight)
-    while batch.first < batch.end:
-        filled = 0
-        for slot in range(0, width, flight.lanes):
-            slots = np.uint64(slot), np.uint64(slot + flight.lanes)
-            filled += _drive(work, Part(batch, slots[0], slots[1], flight.weights))
-        if batch.end - batch.first == 1 and filled == 0:  # further batches are the same
-            further = batch.left // flight.in_flight * flight.in_flight
-            _again(work, batch.first, further, (np.uint64(0), np.uint64(width)), True)
-            batch = Batch(batch.first, batch.end, batch.left - further)
-        batch = next_batch(batch, times, flight)
 
 
 # Caches with their contents ----------------------------------------------------------------------
@@ -307,7 +209,6 @@ class Caches:
         times = np.ascontiguousarray(chunk.times, np.int32)
         hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, lines.shape[1]), np.uint8)
         kinds = chunk.kinds.astype(np.int64)
-        flight = new_flight(times, len(kinds), chunk.in_flight, chunk.lanes)
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
         copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
         acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
@@ -323,7 +224,7 @@ class Caches:
             two=len(self.levels) == 2,
             mapped=mapped,
         )
-        drive(work, times, flight)
+        drive(work, times)
         return hits
 
     def state(self) -> list[I64]:
@@ -355,44 +256,29 @@ class Caches:
         moves: in bytes, by region; other regions stay. It is impossible if a line would leave its
         region.
         """
-        moved_states = []
-        for number, (cache, state) in enumerate(zip(self.memory.levels, states, strict=True)):
-            steps = np.zeros(max(1, len(self.trace.regions)), np.int64)
-            for region, move in moves.items():
-                steps[region] = move // cache.line_bytes * periods
-            after = self._moved_lines(state, steps, cache.line_bytes)
-            if after is None:
-                return None
-            if number or not self.memory.per_texture:
-                shared = next((int(steps[region]) for region in moves), 0)
-                moved_states.append(np.roll(after, shared % cache.sets, axis=0))
-                continue
-            parts = after.reshape(len(steps), cache.sets, cache.ways)
-            for region, step in enumerate(steps):
-                parts[region] = np.roll(parts[region], int(step) % cache.sets, axis=0)
-            moved_states.append(parts.reshape(state.shape))
-        return moved_states
-
-    def _moved_lines(
-        self,
-        state: I64,
-        steps: I64,
-        line_bytes: int,
-    ) -> I64 | None:
-        taken = state >= 0
-        lines = state[taken] >> 1
-        granules = line_bytes // self.trace.line_bytes
-        owners = self._owners(lines * granules)
-        after = lines + steps[owners]
         bases = np.array([region.base for region in self.trace.regions], np.int64)
         sizes = np.array([region.size_bytes for region in self.trace.regions], np.int64)
-        for before_or_after in (lines, after):
-            offsets = before_or_after * line_bytes - bases[owners]
-            if np.any(offsets < 0) or np.any(offsets >= sizes[owners]):
-                return None
-        moved = state.copy()
-        moved[taken] = (after << 1) | (state[taken] & 1)
-        return moved
+        moved_states = []
+        for number, (cache, state) in enumerate(zip(self.memory.levels, states, strict=True)):
+            steps = np.zeros(max(1, len(bases)), np.int64)
+            for region, move in moves.items():
+                steps[region] = move // cache.line_bytes * periods
+            moved, taken = state.copy(), state >= 0
+            lines = state[taken] >> 1
+            owners = self._owners(lines * (cache.line_bytes // self.trace.line_bytes))
+            after = lines + steps[owners]
+            for before_or_after in (lines, after):
+                offsets = before_or_after * cache.line_bytes - bases[owners]
+                if ((offsets < 0) | (offsets >= sizes[owners])).any():
+                    return None
+            moved[taken] = (after << 1) | (state[taken] & 1)
+            is_shared = number or not self.memory.per_texture
+            turns = [next((steps[region] for region in moves), 0)] if is_shared else steps
+            parts = moved.reshape(len(turns), cache.sets, cache.ways)
+            for part, turn in zip(parts, turns, strict=True):
+                part[:] = np.roll(part, turn % cache.sets, axis=0)
+            moved_states.append(moved)
+        return moved_states
 
     def _owners(self, granules: I64) -> I64:
         """The region in which each line of the trace begins."""

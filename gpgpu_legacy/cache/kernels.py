@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import accumulate
 from math import prod
 from typing import NamedTuple
 
@@ -224,21 +223,15 @@ class _AddressRecorder(AddressMachine):
         if not self.lines:
             return
         threads, accesses = prod(local_size), len(self.lines)
-        sides = (*grid.count[::-1], *local_size[::-1])
-        groups, invocations = (np.indices(of).reshape(2, -1) for of in (sides[:2], sides[2:]))
-        values = np.concatenate([lines.ravel() for lines in self.lines])
-        starts = np.array([*accumulate((lines.size for lines in self.lines), initial=0)][:-1])
-        broadcast = (np.broadcast_to(np.ascontiguousarray(lines), sides) for lines in self.lines)
-        steps = np.array([lines.strides for lines in broadcast]) // values.itemsize
-        first = starts[:, None] + steps[:, 2:] @ invocations  # of a work group, by invocation
+        across, up = grid.count
+        by_group = [np.broadcast_to(lines, (up, across, *local_size[::-1])) for lines in self.lines]
         kinds = np.array(self.kinds, np.int16)
         together = max(1, CHUNK_ACCESSES // (accesses * threads))
         at_once = max(1, CHUNK_ACCESSES // threads)
-        for group in range(0, groups.shape[1], together):
-            here = groups[:, group : group + together]
+        for group in range(0, across * up, together):
+            y, x = np.divmod(np.arange(group, min(group + together, across * up)), across)
             for start in range(0, accesses, at_once):
                 taken = slice(start, start + at_once)
-                of_groups = here.T @ steps[taken, :2].T
+                lines = np.stack([of_access[y, x] for of_access in by_group[taken]], axis=1)
                 slots = np.repeat(kinds[taken], threads)
-                lines = values[of_groups[:, :, None] + first[taken]].reshape(-1, len(slots))
-                yield Chunk(lines, slots, np.ones(len(lines), np.int32))
+                yield Chunk(lines.reshape(len(x), -1), slots, np.ones(len(x), np.int32))

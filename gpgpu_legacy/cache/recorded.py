@@ -89,53 +89,44 @@ class Recording:
             slice(first, first + size)
             for first, size in zip(corner, (drawn.height, drawn.width), strict=True)
         )
-        slots = _Slots(self.space, area.shape, inside)
+        space, all_lines, kinds = self.space, list[I64](), list[int]()
+
+        def add(name: str, *where: Any, writes: bool = False) -> None:
+            """The accesses to a texture: rows, columns, and the mask of where it is accessed."""
+            rows, columns, mask = (np.broadcast_to(one, area.shape)[inside] for one in where)
+            if not mask.any():
+                return
+            number = space.numbers[name]
+            require_memory(
+                8 * mask.size * (2 * len(all_lines) + 4),
+                f"the lookups of {mask.size} fragments that depend on data",
+                "simulate a smaller plan",
+            )
+            columns, rows = columns + space.columns[number], rows + space.rows[number]
+            lines = (space.table[columns] + space.table[rows]) // space.line_bytes
+            all_lines.append(np.where(mask, lines, NO_ACCESS))
+            kinds.append(2 * number + writes)
+
         for side in area.sides:
             own = True if side is None else area.is_above(rect) == side
             machine = _Recorder(*inputs_of(pass_, area, side), bound)
             with np.errstate(all="ignore"):
                 execute(pass_.program, machine)
             for unit, rows, columns, mask in machine.lookups:
-                slots.add(bound[unit][0].texture.name, rows, columns, own & mask)
+                add(bound[unit][0].texture.name, rows, columns, own & mask)
         y, x = np.indices(area.shape)
         for target in pass_.targets:
             for writes in (False, True) if pass_.blend else (True,):
                 place = y + area.start + rect.y, x + area.left + rect.x
-                slots.add(target, *place, np.True_, writes=writes)
-        lines = np.stack(slots.lines, -1)
+                add(target, *place, np.True_, writes=writes)
+        lines = np.stack(all_lines, -1)
         access = replace(self.access, in_flight=max(1, min(self.access.in_flight, drawn.area)))
         size = drawn.width, drawn.height
         return PassTrace(
             int(np.count_nonzero(lines != NO_ACCESS)),
-            lambda: access.chunks(size, slots.kinds, lambda x, y: lines[y, x]),
+            lambda: access.chunks(size, kinds, lambda x, y: lines[y, x]),
             size,
         )
-
-
-class _Slots:
-    """Lines of the fragments inside of an area, slot by slot."""
-
-    def __init__(
-        self, space: AddressSpace, shape: tuple[int, ...], inside: tuple[slice, ...]
-    ) -> None:
-        self.space, self.shape, self.inside = space, shape, inside
-        self.lines, self.kinds = list[I64](), list[int]()
-
-    def add(self, name: str, *where: Any, writes: bool = False) -> None:
-        """The accesses to a texture: rows, columns, and the mask of where it is accessed."""
-        rows, columns, mask = (np.broadcast_to(one, self.shape)[self.inside] for one in where)
-        if not mask.any():
-            return
-        space, number = self.space, self.space.numbers[name]
-        require_memory(
-            8 * mask.size * (2 * len(self.lines) + 4),
-            f"the lookups of {mask.size} fragments that depend on data",
-            "simulate a smaller plan",
-        )
-        columns, rows = columns + space.columns[number], rows + space.rows[number]
-        lines = (space.table[columns] + space.table[rows]) // space.line_bytes
-        self.lines.append(np.where(mask, lines, NO_ACCESS))
-        self.kinds.append(2 * number + writes)
 
 
 @frozen

@@ -153,15 +153,14 @@ class _FragmentCounter:
         if pass_.drawn != self.size:
             return
         first = self.counted if pass_ is self.pass_ else 0
-        self.pass_, self.counted = pass_, first + len(chunk.lines)
-        rows = slice(first, self.counted)
-        of_row = QUAD if self.quads else QUAD[:1]
-        slots = np.arange(len(chunk.kinds))
-        for number, (right, up) in enumerate(of_row):
-            own = slots[(chunk.kinds % 2 == 0) & (slots % len(of_row) == number)]
-            places = self.ys[rows] + up, self.xs[rows] + right  # of which no two are the same
-            self.reads[places] += np.count_nonzero(chunk.lines[:, own] != NO_ACCESS, axis=1)
-            self.hits[places] += np.count_nonzero(hits[:, own], axis=1)
+        self.pass_, self.counted = pass_, first + len(chunk.lines) * chunk.together
+        ys, xs = self.ys[first : self.counted], self.xs[first : self.counted]
+        lanes = len(QUAD) if self.quads else 1
+        reads = (chunk.lines != NO_ACCESS) & (chunk.kinds % 2 == 0)
+        for counts, counted in (self.reads, reads), (self.hits, reads & (hits > 0)):
+            of_turns = counted.reshape(len(reads), -1, chunk.together, lanes).sum(axis=1)
+            for (right, up), number in zip(QUAD, of_turns.reshape(-1, lanes).T, strict=False):
+                counts[ys + up, xs + right] += number  # no two of these places are the same
 
     def heat_map(self) -> HeatMap:
         """The reads of each fragment."""

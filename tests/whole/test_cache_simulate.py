@@ -194,11 +194,8 @@ def reads(*lines: int) -> AccessTrace:
 @st.composite
 def chunks_of(draw: st.DrawFn) -> Chunk:
     """Rows over few lines of each region, some absent, some rows equal to the one before."""
-    in_flight, lanes = draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (3, 1), (16, 1), (3, 4)]))
-    accesses = draw(st.integers(1, 7))
-    of_access = draw(st.lists(st.integers(0, 5), min_size=accesses, max_size=accesses))
-    kinds = [kind for kind in of_access for _ in range(lanes)]
-    slots = len(kinds)
+    slots = draw(st.integers(1, 28))
+    kinds = draw(st.lists(st.integers(0, 5), min_size=slots, max_size=slots))
     span = draw(st.sampled_from([3, 12, 100]))
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
@@ -209,8 +206,7 @@ def chunks_of(draw: st.DrawFn) -> Chunk:
         if rng.random() < 0.3:
             lines[row] = lines[row - 1]
     times = rng.integers(1, 6, rows)
-    made = chunk(lines.tolist(), kinds, times.tolist())
-    return replace(made, in_flight=in_flight, lanes=lanes)
+    return chunk(lines.tolist(), kinds, times.tolist())
 
 
 @st.composite
