@@ -17,14 +17,12 @@ from gpgpu_legacy.chips.verdict import (
     Outcome,
     Row,
     Side,
-    Sides,
     Verdict,
     feature_side,
     make_row,
     make_side,
     make_verdict,
     number_side,
-    shared_row,
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, CostClass
@@ -36,11 +34,7 @@ from gpgpu_legacy.serial import as_record, with_fields
 
 def check_program(program: Program, chip: Profile) -> Verdict:
     """Compare the resources of a program with those of a chip."""
-    return check_counted(program, resources(program), chip)
-
-
-def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
-    """The same for a program whose resources are known."""
+    taken = resources(program)
     known = chip.programs.instruction_set  # where swizzles are lacking
     native = None if known is None or program.state else _count(program, known.value)
     return make_verdict(
@@ -75,7 +69,7 @@ def _rows(
 
 def feature_row(limit: str, fact: Fact[bool] | None, chip: Profile) -> Row:
     """A row on a feature that is used, and that the chip has or lacks."""
-    return shared_row(chip, limit, "used", feature_side(fact, lacks=not (fact and fact.value)))
+    return make_row(chip, limit, "used", feature_side(fact, lacks=not (fact and fact.value)))
 
 
 def _environment(usage: Usage, chip: Profile) -> Row:
@@ -89,7 +83,7 @@ def _environment(usage: Usage, chip: Profile) -> Row:
         side = feature_side(fact, lacks=not (fact and fact.value))
     over = side.outcome is Outcome.EXCEEDED
     where = _place(usage, usage.first_beyond(fact.value)) if over else ""
-    return shared_row(chip, usage.resource.value, number, side, where=where)
+    return make_row(chip, usage.resource.value, number, side, where=where)
 
 
 def _language(chip: Profile) -> Row:
@@ -108,7 +102,7 @@ def _language(chip: Profile) -> Row:
     else:
         outcome = Outcome.EXCEEDED
     side = make_side(outcome, allowed, fact)
-    return shared_row(chip, "language", "ARB_fragment_program", side, advice=advice)
+    return make_row(chip, "language", "ARB_fragment_program", side, advice=advice)
 
 
 def _instructions(program: Program, chip: Profile) -> Iterator[Row]:
@@ -125,18 +119,18 @@ def _instructions(program: Program, chip: Profile) -> Iterator[Row]:
         side = make_side(outcome, ", ".join(known) or "none", has.options)
         where = _line(first(lambda i: lacks and i.needs_option(known)))
         advice = "unroll loops, and choose by CMP instead of branches" if lacks else ""
-        yield shared_row(chip, "options", ", ".join(used), side, where=where, advice=advice)
+        yield make_row(chip, "options", ", ".join(used), side, where=where, advice=advice)
     if (operations := has.operations) is not None:
         opcodes = sorted({i.mnemonic for i in program.instructions})
         offender = first(lambda i: i.mnemonic not in operations.value)
         side = feature_side(operations, lacks=offender is not None)
         where, used_ = _line(offender), ", ".join(opcodes) or "none"
-        yield shared_row(chip, "operations", used_, side, where=where)
+        yield make_row(chip, "operations", used_, side, where=where)
     if has.swizzles is not None and not has.swizzles.value:
         offender = first(_is_swizzled)
         side = feature_side(has.swizzles, lacks=offender is not None)
         number = "some" if offender else "none"
-        yield shared_row(chip, "swizzles", number, side, where=_line(offender))
+        yield make_row(chip, "swizzles", number, side, where=_line(offender))
 
 
 def _line(offender: Instruction | None) -> str:
@@ -173,14 +167,14 @@ def _limit(usage: Usage, taken: Resources, chip: Profile) -> Row:
     where = "" if tightest is None else _place(usage, usage.first_beyond(tightest))
     advice = "" if tightest is None or not ranges else _hoisting(taken, tightest)
     number = _range_text(fewest, usage.count)
-    return make_row(usage.resource.value, number, sides, where=where, advice=advice)
+    return make_row(chip, usage.resource.value, number, *sides, where=where, advice=advice)
 
 
 def _range_text(fewest: int, most: int) -> int | str:
     return most if fewest == most else f"{fewest}–{most}"
 
 
-def _sides(usage: Usage, fewest: int, chip: Profile) -> Sides:
+def _sides(usage: Usage, fewest: int, chip: Profile) -> tuple[Side | None, Side | None]:
     """The count against the driver's limit, and what the chip itself may take fewer of."""
     name = usage.resource.name.lower()  # named like the fields of Limits
     fact = chip.programs.arb_fragment_program
@@ -236,9 +230,10 @@ def _native_limits(native: NativeCount, taken: Resources, chip: Profile) -> Iter
         if fact is not None and side.outcome is not Outcome.WITHIN:
             beyond = native.first_beyond(fact.value - others)
         yield make_row(
+            chip,
             f"{'slots of' if is_api else 'native'} {resource.value}",
             _range_text(fewest, most),
-            (side, None) if is_api else (None, side),
+            *((side, None) if is_api else (None, side)),
             where=_line(beyond.instruction if beyond else None),
             advice=advice,
         )

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from math import prod
 
-from gpgpu_legacy.chips.check import check_counted, feature_row
+from gpgpu_legacy.chips.check import check_program, feature_row
 from gpgpu_legacy.chips.profile import Fact, Profile, ProfileKind
 from gpgpu_legacy.chips.verdict import (
     Outcome,
@@ -20,9 +20,7 @@ from gpgpu_legacy.chips.verdict import (
     make_side,
     make_verdict,
     number_side,
-    shared_row,
 )
-from gpgpu_legacy.count.resources import resources
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.plan.numbers import numbers_text
@@ -38,30 +36,20 @@ def check_plan(plan: Plan, chip: Profile) -> Verdict:
 
     A row names the passes that use its program, or the textures that exceed its limit.
     """
-    return check_on_each(plan, (chip,))[0]
-
-
-def check_on_each(plan: Plan, chips: Iterable[Profile]) -> tuple[Verdict, ...]:
-    """The verdicts on a plan on several chips; its programs' resources are counted once."""
     uses = _uses(plan)
-    programs = [(program, resources(program), passes) for program, passes in uses.programs.items()]
-
-    def verdict(chip: Profile) -> Verdict:
-        checked = [(check_counted(p, taken, chip), passes) for p, taken, passes in programs]
-        of_programs = [verdict for verdict, _ in checked]
-        rows = [_with_passes(row, passes) for own, passes in checked for row in own.limits]
-        rows += [*_kernels(uses, chip), *_textures(uses, chip), *_memory(plan, chip)]
-        return make_verdict(
-            plan.name,
-            chip,
-            rows,
-            nodes=max((own.nodes for own in of_programs), key=len, default=()),
-            expanded=(*chain(*(own.expanded for own in of_programs)),),
-            compiled=any(own.compiled for own in of_programs),
-            pass_count=plan.pass_count,
-        )
-
-    return tuple(map(verdict, chips))
+    checked = [(check_program(program, chip), passes) for program, passes in uses.programs.items()]
+    of_programs = [verdict for verdict, _ in checked]
+    rows = [_with_passes(row, passes) for own, passes in checked for row in own.limits]
+    rows += [*_kernels(uses, chip), *_textures(uses, chip), *_memory(plan, chip)]
+    return make_verdict(
+        plan.name,
+        chip,
+        rows,
+        nodes=max((own.nodes for own in of_programs), key=len, default=()),
+        expanded=(*chain(*(own.expanded for own in of_programs)),),
+        compiled=any(own.compiled for own in of_programs),
+        pass_count=plan.pass_count,
+    )
 
 
 def _with_passes(row: Row, passes: Iterable[range]) -> Row:
@@ -91,6 +79,7 @@ class _Uses:
     filtered: dict[Filter, _ByTexture] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=4)
 def _uses(plan: Plan) -> _Uses:
     uses = _Uses()
 
@@ -122,7 +111,7 @@ def _kernels(uses: _Uses, chip: Profile) -> Iterator[Row]:
         yield _with_passes(kernels, chain(*uses.dispatches.values()))
         threads = max(uses.dispatches)
         side = number_side(threads, chip.programs.work_group_threads)
-        row = make_row("threads of a work group", threads, (None, side))
+        row = make_row(chip, "threads of a work group", threads, None, side)
         yield _with_passes(row, uses.dispatches[threads])
 
 
@@ -195,7 +184,7 @@ def _row(
     """A row about textures. over: the ones that exceed the limit."""
     names = [texture.name for texture in over]
     where = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    row = shared_row(chip, limit, number, side, where=where, advice=advice)
+    row = make_row(chip, limit, number, side, where=where, advice=advice)
     return _with_passes(row, {numbers for used in over.values() for numbers in used})
 
 
@@ -204,4 +193,4 @@ def _memory(plan: Plan, chip: Profile) -> Iterator[Row]:
     if plan.textures and chip.kind is not ProfileKind.API:
         mib = -(-plan.texture_bytes // MIB)
         side = number_side(mib, chip.hardware.memory_mib)
-        yield shared_row(chip, "memory, MiB", mib, side)
+        yield make_row(chip, "memory, MiB", mib, side)

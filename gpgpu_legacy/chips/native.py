@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import accumulate, product
+from itertools import accumulate, combinations
 from typing import Annotated
 
 from gpgpu_legacy.decorators import frozen
@@ -93,7 +93,7 @@ class InstructionSet(Record):
     def pieces(self, src: Src, components: Components) -> Pieces:
         """An operand's components in the fewest native pieces; a scalar w is part of the first."""
         vector, has_scalar = self.parts(components)
-        pieces = _pieces(src.swizzle, src.negate, vector, self.swizzles)
+        pieces = _pieces(((src.swizzle, src.negate),), vector, self.swizzles)
         if not has_scalar:
             return pieces
         return ((*pieces[0], _W), *pieces[1:]) if pieces else ((_W,),)
@@ -272,7 +272,8 @@ class _NativeCounter:
         if form is Form.VECTOR:
             both = has_scalar and instruction.mnemonic in {"DP4", "DPH"}  # sums of four: w, too
             return fewest + moves, int(w or both)
-        operands = tuple((s.swizzle, s.negate) for s in instruction.srcs if not _is_literal(s))
+        read = (s for s in instruction.srcs if not _is_literal(s))
+        operands: set[_Operand] = {(src.swizzle, src.negate) for src in read}
         return fewest * _split(operands, vector, self.known.swizzles), w * fewest
 
     def _lookup(self, instruction: Instruction) -> NativeUse:
@@ -336,25 +337,27 @@ def _is_literal(src: Src) -> bool:
 
 # Pieces -------------------------------------------------------------------------------------
 
-_Selectors = tuple[Selector, ...]
-_Signs = tuple[bool, ...]
+_Operand = tuple[tuple[Selector, ...], tuple[bool, ...]]
+"""The swizzle and the signs of an operand."""
 
 
 @lru_cache(maxsize=4096)
 def _pieces(
-    swizzle: _Selectors, negate: _Signs, components: Components, known: tuple[str, ...]
+    operands: tuple[_Operand, ...], components: Components, known: tuple[str, ...]
 ) -> Pieces:
-    """The fewest native pieces of these components."""
+    """The fewest pieces of these components in which instructions can read all the operands."""
     return next(
         parts
         for parts in _partitions(components)
-        if all(_is_native(swizzle, negate, part, known) for part in parts)
+        if all(_is_native(*operand, part, known) for part in parts for operand in operands)
     )
 
 
-@lru_cache(maxsize=4096)
 def _is_native(
-    swizzle: _Selectors, negate: _Signs, components: Components, known: tuple[str, ...]
+    swizzle: tuple[Selector, ...],
+    negate: tuple[bool, ...],
+    components: Components,
+    known: tuple[str, ...],
 ) -> bool:
     """Whether one instruction can read these components of an operand."""
     if len({negate[c] for c in components}) > 1:
@@ -362,24 +365,14 @@ def _is_native(
     return any(all(_SELECTORS[one[c]] is swizzle[c] for c in components) for one in known)
 
 
-@lru_cache(maxsize=4096)
-def _split(
-    operands: tuple[tuple[_Selectors, _Signs], ...], components: Components, known: tuple[str, ...]
-) -> int:
+def _split(operands: set[_Operand], components: Components, known: tuple[str, ...]) -> int:
     """The fewest instructions for these components: split, with moves of some operands before."""
-    counts = []
-    for is_moved in product((False, True), repeat=len(operands)):
-        moves, read = 0, []
-        for moved, (swizzle, negate) in zip(is_moved, operands, strict=True):
-            if moved:
-                moves += len(_pieces(swizzle, negate, components, known))
-            else:
-                read.append((swizzle, negate))
-        for parts in _partitions(components):
-            if all(_is_native(*operand, part, known) for part in parts for operand in read):
-                counts.append(moves + len(parts))
-                break
-    return min(counts)
+    return min(
+        len(_pieces(read, components, known))
+        + sum(len(_pieces((moved,), components, known)) for moved in operands.difference(read))
+        for number in range(len(operands) + 1)
+        for read in combinations(operands, number)
+    )
 
 
 @cache

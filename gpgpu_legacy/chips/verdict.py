@@ -68,10 +68,6 @@ class Side(Record, kw_only=True):
         return ("≥ " if self.at_least else "") + value_text(self.allowed)
 
 
-Sides = tuple[Side | None, Side | None]
-"""The driver's advertised limit and the chip's native one; None if it has no such limit."""
-
-
 class Row(Record, kw_only=True):
     """One limit: the number found, and what is allowed.
 
@@ -93,8 +89,8 @@ class Row(Record, kw_only=True):
     pass_count: int = 0
 
     @property
-    def sides(self) -> Sides:
-        """The outcomes by the driver's limit, and by the chip's."""
+    def sides(self) -> tuple[Side | None, Side | None]:
+        """The driver's advertised limit and the chip's native one; None if it has no such limit."""
         return self.advertised, self.native
 
 
@@ -357,24 +353,27 @@ def number_side(
 
 
 def make_row(
-    limit: str, found: int | str, sides: Sides, *, where: str = "", advice: str = ""
+    chip: Profile,
+    limit: str,
+    found: int | str,
+    *sides: Side | None,
+    where: str = "",
+    advice: str = "",
 ) -> Row:
-    """A row, whose outcome is the worse one of its sides."""
+    """A row, whose outcome is the worse one of its sides.
+
+    sides: advertised and native; or one for both, of which an API has no native one.
+    """
+    both = sides if len(sides) > 1 else (*sides, None if chip.kind is ProfileKind.API else sides[0])
     return Row(
         limit=limit,
         found=found,
-        outcome=_worst(sides),
-        advertised=sides[0],
-        native=sides[1],
+        outcome=_worst(both),
+        advertised=both[0],
+        native=both[1],
         where=where,
         advice=advice,
     )
-
-
-def shared_row(chip: Profile, limit: str, found: int | str, side: Side, **words: str) -> Row:
-    """A row with the same limit on both sides; an API has no native side."""
-    native = None if chip.kind is ProfileKind.API else side
-    return make_row(limit, found, (side, native), **words)
 
 
 def make_verdict(name: str, chip: Profile, rows: Iterable[Row], **more: Any) -> Verdict:

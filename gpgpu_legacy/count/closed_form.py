@@ -279,31 +279,31 @@ def formulas(
                 forms[name] = closed_form
         if len(forms) == len(ADDITIVE):
             break
-    if not counted.counts:
+    if not any(counted.counts.values()):
         raise counted.refusal or InputError(f"the plan has no sizes {' and '.join(over)}")
     return {name: forms.get(name, ClosedForm()) for name in ADDITIVE}
 
 
 class _Counted:
-    """The counts of a family's plans, each built once. refusal: of the size refused last."""
+    """The counts of a family's plans, each built once; None where it refuses the sizes.
+
+    refusal: the last one.
+    """
 
     def __init__(self, plan_of: PlanOf, names: tuple[str, ...]) -> None:
-        self.names = names
-        self.counts: dict[Point, Counts] = {}
+        self.plan_of, self.names = plan_of, names
+        self.counts: dict[Point, Counts | None] = {}
         self.refusal: InputError | PlanError | None = None
-        self._plan_of = plan_of
-        self._refused: set[Point] = set()
 
     def takes(self, point: Point) -> bool:
         """Whether there is a plan of these sizes."""
-        if point not in self.counts and point not in self._refused:
+        if point not in self.counts:
             try:
-                plan = self._plan_of(**dict(zip(self.names, point, strict=True)))
+                plan = self.plan_of(**dict(zip(self.names, point, strict=True)))
                 self.counts[point] = count_plan(plan)
             except (InputError, PlanError) as refusal:
-                self._refused.add(point)
-                self.refusal = refusal
-        return point in self.counts
+                self.counts[point], self.refusal = None, refusal
+        return self.counts[point] is not None
 
 
 # Where plans are counted ------------------------------------------------------------------------

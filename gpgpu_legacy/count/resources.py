@@ -194,6 +194,7 @@ def _surcharges(fog: Fog | None) -> dict[Resource, int]:
     }
 
 
+@lru_cache(maxsize=64)
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
     if program.state:

@@ -40,7 +40,7 @@ from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure.engine import Contender
-from gpgpu_legacy.measure.timing import Budget, OtherWork, Rounds, busy_notes, take_rounds
+from gpgpu_legacy.measure.timing import Budget, OtherWork, Rounds, busy_notes
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.pipeline.values import Texels
@@ -327,17 +327,15 @@ def calibrate(
     rounds, limit = Rounds(runs), budget or Budget()
     tiled = executor.capabilities.stages_texels
     other_work, measured = OtherWork(), list[_OpenTask]()
-
-    def after_round(number: int) -> Sequence[_OpenTask]:
-        limit.tell(f"{executor.name}: round {number + 1} of {runs}")
-        return [] if limit.is_over else measured
-
     with ExitStack() as held:
         for task in tasks(tiled=tiled):
             if tiled or not task.of_tiles:
                 measured.append(_prepared(executor, task, run_s, limit, held))
             limit.tell(f"{executor.name}: {task.name}")
-        take_rounds(measured, _OpenTask.sample, rounds.count, after_round)
+        for number in range(rounds.count):
+            for opened in measured:
+                opened.sample()
+            limit.tell(f"{executor.name}: round {number + 1} of {runs}")
     return Calibration(
         executor=executor.name,
         device=executor.device(),

@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any
 
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.measure.timing import DEFAULT_ROUNDS, Budget, OtherWork, Rounds, take_rounds
+from gpgpu_legacy.measure.timing import DEFAULT_ROUNDS, Budget, OtherWork, Rounds
 from gpgpu_legacy.plan.memory import free_memory
 from gpgpu_legacy.plan.plan import Plan
 
@@ -300,7 +300,10 @@ class _Measurement:
                         self.budget.tell(str(job))
                     if has_rounds:
                         self.results(self.so_far())
-                take_rounds(self.open_jobs, self.take, self.rounds.count, self.after_round)
+                for _ in range(self.rounds.count):
+                    for own in self.open_jobs:
+                        self.take(own)
+                    self.results(self.so_far())
         finally:
             self.finish()
 
@@ -313,10 +316,6 @@ class _Measurement:
                 self.known[own.job.series] = replace(known, compute_s=result.seconds)
         self.open_jobs = []
         self.results(self.so_far())
-
-    def after_round(self, _: int) -> Sequence[_OpenJob]:
-        self.results(self.so_far())
-        return self.open_jobs
 
     def start(self, job: MeasuredJob, held: ExitStack) -> None:
         """The first run of a job, if it fits. held: closes the job."""

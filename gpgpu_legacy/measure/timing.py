@@ -9,7 +9,7 @@ from functools import cache
 from math import inf
 from statistics import median
 from time import perf_counter, process_time, sleep
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, as_positive
@@ -122,8 +122,6 @@ class Budget:
 # Rounds ------------------------------------------------------------------------------------------
 
 
-T = TypeVar("T")
-
 MOST_ROUNDS = 10_000
 """The most rounds of a measurement: medians of more are no better, and each costs time even after
 the budget is spent.
@@ -189,23 +187,6 @@ def warm_up(sample: Callable[[], float]) -> None:
         taken_s += sample()
         if taken_s >= WARM_S:
             return
-
-
-def take_rounds(
-    contenders: Sequence[T],
-    take: Callable[[T], object],
-    count: int,
-    after_round: Callable[[int], Sequence[T]],
-) -> None:
-    """Let contenders run in turn, `count` times.
-
-    take: runs one contender's part of a round. after_round: called at the end of each round with
-    its number, from 0; gives the contenders of the next round.
-    """
-    for number in range(count):
-        for contender in contenders:
-            take(contender)
-        contenders = after_round(number)
 
 
 def as_repeat(repeat: object) -> int:

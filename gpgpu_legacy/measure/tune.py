@@ -27,7 +27,7 @@ from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.fused.content import group_content
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.measure.engine import Contender, bytes_of, held_bytes, why
-from gpgpu_legacy.measure.timing import Budget, OtherWork, take_rounds, this_platform
+from gpgpu_legacy.measure.timing import Budget, OtherWork, this_platform
 from gpgpu_legacy.measure.tuned import (
     OFF,
     VARIABLE,
@@ -176,17 +176,13 @@ class WaySearch:
     def rounds(self, ways: Sequence[TunedWay]) -> dict[TunedWay, list[float]]:
         """Samples of ways that run in turn, as far as the budget goes. The first has all rounds."""
         samples: dict[TunedWay, list[float]] = {way: [] for way in ways}
-
-        def take(way: TunedWay) -> None:
-            if self.may_run(way):
-                samples[way].append(self.once(way))
-
-        def after_round(_: int) -> Sequence[TunedWay]:
+        for _ in range(ROUNDS):
+            for way in ways:
+                if self.may_run(way):
+                    samples[way].append(self.once(way))
             least = min((min(times) for times in samples.values() if times), default=0.0)
             rest = [way for way in ways[1:] if min(samples[way], default=0.0) <= BEHIND * least]
-            return [ways[0], *rest]
-
-        take_rounds(ways, take, ROUNDS, after_round)
+            ways = [ways[0], *rest]
         return samples
 
 

@@ -19,8 +19,9 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+from gpgpu_legacy.cache.access import Access, parse_access
+from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import (
     GIVEN,
@@ -35,7 +36,6 @@ from gpgpu_legacy.chips.profile import (
 from gpgpu_legacy.chips.verdict import LoadAnswer
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import replay
@@ -64,11 +64,10 @@ from gpgpu_legacy.predict.work import PlanPart, Work, count_accesses, count_work
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.serial import with_fields
 
-if TYPE_CHECKING:
-    from gpgpu_legacy.cache.access import Access
-    from gpgpu_legacy.cache.caches import Memory
-
 CHANNELS = 4
+
+CacheModel = Callable[[PlanBuilder], int]
+"""The bytes that memory serves for a plan."""
 
 
 def predict(
@@ -107,13 +106,17 @@ def predict(
         ]
     if chip.hardware.run_us is not None:  # which only calibrated profiles have
         terms.append(
-            make_term(TimeStage.RUN, "run overhead", 1, "runs", rates.of_overhead("run_us"))
+            make_term(
+                TimeStage.RUN, "run overhead", 1, "runs", rates.rate(scale=1e6, over="run_us")
+            )
         )
     upload, readback = map(rates.transfers, ("upload_gb_per_s", "readback_gb_per_s"))
     terms += [
         make_term(TimeStage.COPY, "copies", copy_bytes, "bytes", memory),
         make_term(TimeStage.CLEAR, "clears", work.clear_bytes, "bytes", memory),
-        make_term(TimeStage.PASS, "passes", work.passes, "passes", rates.of_overhead("pass_us")),
+        make_term(
+            TimeStage.PASS, "passes", work.passes, "passes", rates.rate(scale=1e6, over="pass_us")
+        ),
         make_term(TimeStage.UPLOAD, "upload", transfers.upload_bytes, "bytes", upload),
         make_term(TimeStage.READBACK, "read-back", transfers.readback_bytes, "bytes", readback),
     ]
@@ -199,9 +202,11 @@ def _dispatched(
         yield term("arithmetic", counts.arithmetic, "operations", unknown)
         yield term("memory", counts.bytes_requested, "bytes", unknown)
         return
-    yield term("arithmetic", counts.arithmetic, "operations", rates.kernel_arithmetic())
+    arithmetic = rates.known("compute_peak_gflops", "fragment_peak_gflops")  # units of both
+    yield term("arithmetic", counts.arithmetic, "operations", arithmetic)
     if rates.hardware.accesses_per_clock is not None:
-        yield term("loads and stores", count_accesses(plan), "accesses", rates.accesses())
+        started = rates.rate("cores", "core_clock_mhz", "accesses_per_clock", scale=1e6)
+        yield term("loads and stores", count_accesses(plan), "accesses", started)
     moved = None
     if rule:
         with suppress(PlanError):  # too long to follow, or of doubles
@@ -227,38 +232,37 @@ THIS = "this"
 """The name of the chip that is this machine."""
 
 
-@frozen
-class CacheModel:
-    """Caches to simulate, and the order in which fragments access textures."""
+def memory_behind(memory: Memory, access: Access, p: PlanBuilder) -> int:
+    """The bytes to and from memory behind caches; raises as `cache_run` does.
 
-    memory: Memory
-    access: Access
+    access: how fragments access textures.
+    """
+    from gpgpu_legacy.cache.run import cache_run, memory_bytes  # imports numba
 
-    def memory_bytes(self, p: PlanBuilder) -> int:
-        """The memory traffic behind the caches, in bytes; raises as `cache_run` does."""
-        from gpgpu_legacy.cache.run import cache_run, memory_bytes  # imports numba
-
-        return memory_bytes(cache_run(p.plan(), self.memory, self.access, partial(replay, p)))
+    return memory_bytes(cache_run(p.plan(), memory, access, partial(replay, p)))
 
 
 def cache_model(cache: str | None, layout: str, raster: str, in_flight: int) -> CacheModel | None:
-    """A cache and the way that fragments access it, from their spellings; None without a cache."""
-    from gpgpu_legacy.cache.access import parse_access
-    from gpgpu_legacy.cache.caches import Memory, parse_cache
-
+    """`memory_behind` a cache, all given by their spellings; None without a cache."""
     access = parse_access(layout, raster, in_flight=in_flight)
-    return None if cache is None else CacheModel(Memory((parse_cache(cache),)), access)
+    if cache is None:
+        return None
+    return partial(memory_behind, Memory((parse_cache(cache),)), access)
 
 
 def predict_plan(
-    p: PlanBuilder, chip: str, cache: CacheModel | None = None, pass_us: float | None = None
+    p: PlanBuilder,
+    chip: str,
+    cache: CacheModel | None = None,
+    pass_us: float | None = None,
 ) -> Prediction:
     """Predict a plan on the chip of that name, or on `this` machine.
 
     A block that was not asked for is the largest that loads there, up to the method's default.
-    pass_us: the fixed cost of a pass, in place of the profile's. Raises InputError for a plan
-    without passes, for an unknown chip, for a cost that is not above 0 and for this machine if it
-    is not calibrated; also as `predict` and, with a cache, `cache_run` do.
+    cache: gives the bytes that memory serves, as `cache_model` does. pass_us: the fixed cost of a
+    pass, in place of the profile's. Raises InputError for a plan without passes, for an unknown
+    chip, for a cost that is not above 0 and for this machine if it is not calibrated; also as
+    `predict` and, with a cache, `cache_run` do.
     """
     plan = p.plan()
     if not plan.steps:
@@ -273,7 +277,7 @@ def predict_plan(
             raise InputError(f"pass_us is {pass_us:g}; give the microseconds of a pass, as in 5")
         given = Fact(pass_us, GIVEN, Confidence.HIGH)
         profile = with_fields(profile, hardware=with_fields(profile.hardware, pass_us=given))
-    served = None if cache is None else cache.memory_bytes(p)
+    served = None if cache is None else cache(p)
     prediction = predict(plan, profile, memory_bytes=served)
     seconds = prediction.compute_seconds
     return with_fields(

@@ -343,11 +343,7 @@ class Rates:
         """Instructions of fragments per second; the units of kernels compute them, too."""
         width = None if self.hardware.arithmetic_width is None else "arithmetic_width"
         names = ("fragment_peak_gflops", "compute_peak_gflops", "fragment_peak_gflops")
-        return _first(*(self._rate(name, scale=0.5e9, over=width) for name in names))
-
-    def kernel_arithmetic(self) -> ChipRate:
-        """Operations of kernels per second; the same units compute fragments."""
-        return self.known("compute_peak_gflops", "fragment_peak_gflops")
+        return _first(*(self.rate(name, scale=0.5e9, over=width) for name in names))
 
     # Textures and targets -----------------------------------------------------------------------
 
@@ -360,7 +356,7 @@ class Rates:
         clocks = f"lookup_clocks_{size}_bits"
         return _first(
             self.known(f"lookups_{size}_bits_g_per_s"),
-            self._rate("texture_units", "core_clock_mhz", scale=1e6, over=clocks, why=why),
+            self.rate("texture_units", "core_clock_mhz", scale=1e6, over=clocks, why=why),
         )
 
     def branches(self, most: int) -> ChipRate:
@@ -368,7 +364,7 @@ class Rates:
         fact = self.hardware.branch_clocks
         clocks = f" of at most {fact.up_to:g} clocks" if fact and fact.up_to else ""
         why = f"pipelines × clock / clocks, and there are up to {most} branches{clocks}"
-        return self._rate(
+        return self.rate(
             "pixel_pipelines", "core_clock_mhz", scale=1e6, over="branch_clocks", why=why
         )
 
@@ -380,7 +376,7 @@ class Rates:
         size = _size_class(bits)
         measured = ChipRate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
         why = "one per pipeline and clock"
-        return _first(measured, self._rate("pixel_pipelines", "core_clock_mhz", scale=1e6, why=why))
+        return _first(measured, self.rate("pixel_pipelines", "core_clock_mhz", scale=1e6, why=why))
 
     # Memory -------------------------------------------------------------------------------------
 
@@ -396,11 +392,7 @@ class Rates:
     def shared_memory(self) -> ChipRate:
         """Steps of kernels' requests to shared memory per second."""
         names = ("multiprocessors", "shader_clock_mhz")
-        return self._rate(*names, scale=1e6, over="shared_memory_clocks")
-
-    def accesses(self) -> ChipRate:
-        """Loads and stores per second that kernels start, each of a number or of a vector."""
-        return self._rate("cores", "core_clock_mhz", "accesses_per_clock", scale=1e6)
+        return self.rate(*names, scale=1e6, over="shared_memory_clocks")
 
     def transfers(self, name: str) -> ChipRate:
         """Bytes per second of uploads or read-backs; copies in its memory if the host shares it."""
@@ -411,13 +403,9 @@ class Rates:
 
     def known(self, *names: str) -> ChipRate:
         """The first of these rates that the profile has, in 10⁹ per second."""
-        return _first(*(self._rate(name, scale=1e9) for name in names))
+        return _first(*(self.rate(name, scale=1e9) for name in names))
 
-    def of_overhead(self, name: str) -> ChipRate:
-        """The rate per second of something that takes a number of microseconds."""
-        return self._rate(scale=1e6, over=name)
-
-    def _rate(self, *names: str, scale: float, over: str | None = None, why: str = "") -> ChipRate:
+    def rate(self, *names: str, scale: float, over: str | None = None, why: str = "") -> ChipRate:
         """The product of several numbers, each of them the highest of its range, over another."""
         divisors = [] if over is None else [over]
         facts = {name: getattr(self.hardware, name) for name in (*names, *divisors)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from markdown_pages import ROOT
@@ -12,7 +12,7 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.predict.model import CacheModel, predict_plan
+from gpgpu_legacy.predict.model import memory_behind, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.shared.cache_rows import (
@@ -97,7 +97,7 @@ def predictions() -> dict[tuple[str, str, int], Prediction]:
         (raster, layout, n): predict_plan(
             p,
             "geforce-6800-ultra",
-            CacheModel(memory, parse_access(layout, raster, in_flight=n)),
+            partial(memory_behind, memory, parse_access(layout, raster, in_flight=n)),
         )
         for raster, layout, _ in (SCANNED, IN_TILES)
         for n in (1, 64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -29,7 +30,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
 )
 from gpgpu_legacy.plan.textures import R32F, Rect, TextureKind
-from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
+from gpgpu_legacy.predict.model import memory_behind, predict, predict_passes, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction, Rates, TimeStage
 from gpgpu_legacy.predict.work import Work, count_work
 
@@ -275,7 +276,7 @@ def test_fused_passes_are_one_row() -> None:
 
 
 def test_a_simulated_cache_replaces_what_memory_serves() -> None:
-    cache = CacheModel(Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
+    cache = partial(memory_behind, Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
     p = find_product("hall-carr-hart-multi").builder(n=32, block=4)
     predicted = predict_plan(p, "radeon-9800-xt", cache)
     assert predicted.memory_bytes == cache.memory_bytes(p) > 0

@@ -11,7 +11,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.api.fit import steps_first
 from gpgpu_legacy.chips.catalogue import source_notes
-from gpgpu_legacy.chips.check_plan import check_on_each
+from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, profiles
 from gpgpu_legacy.chips.verdict import LoadAnswer, Row, Verdict
 from gpgpu_legacy.decorators import frozen
@@ -76,11 +76,10 @@ class LoadedCase:
         groups: dict[int | None, list[Profile]] = {}
         for chip in profiles():
             groups.setdefault(self.group(block, chip), []).append(chip)
-        verdicts = {
-            verdict.chip: verdict
-            for group, chips in groups.items()
-            for verdict in check_on_each(self.plan(block, group), chips)
-        }
+        verdicts: dict[str, Verdict] = {}
+        for group, chips in groups.items():
+            plan = self.plan(block, group)
+            verdicts |= {chip.name: check_plan(plan, chip) for chip in chips}
         return tuple(verdicts[chip.name] for chip in profiles())
 
     def verdicts(self) -> dict[int | None, tuple[Verdict, ...]]:

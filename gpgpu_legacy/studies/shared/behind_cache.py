@@ -10,7 +10,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.predict.model import CacheModel, predict
+from gpgpu_legacy.predict.model import memory_behind, predict
 from gpgpu_legacy.predict.prediction import TimeStage
 from gpgpu_legacy.serial import Line, with_fields
 from gpgpu_legacy.studies.shared.cache_rows import Setting
@@ -41,7 +41,7 @@ def memory_bytes(case: Served) -> int | None:
         return None
     if case.cache == NO_CACHE:
         return count_plan(case.product.plan()).bytes_requested
-    return CacheModel(Memory((parse_cache(case.cache),)), case.access).memory_bytes(case.product)
+    return memory_behind(Memory((parse_cache(case.cache),)), case.access, case.product)
 
 
 def unit_seconds(plan: Plan, chip: Profile, total: int | None) -> dict[str, float]:
