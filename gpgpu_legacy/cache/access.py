@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
@@ -292,6 +292,10 @@ class Access:
     def lanes(self) -> int:
         """The fragments that make each access of a row in turn."""
         return 4 if self.quads else 1
+
+    def of_area(self, fragments: int) -> Access:
+        """The same with no more in flight than there are fragments."""
+        return replace(self, in_flight=max(1, min(self.in_flight, fragments)))
 
     def rows_of_chunk(self, slots: int) -> int:
         """The rows of a chunk, whole batches: MOST_LINES lines, or a batch if that is more."""

@@ -30,9 +30,6 @@ I64 = NDArray[np.int64]
 # Chunks ------------------------------------------------------------------------------------------
 
 
-READ, KEEP, THROUGH = 0, 1, 2
-"""The kinds of access: a read, a write that allocates, a write that goes through."""
-
 USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
 """Columns of the counts, int64 [kinds, 7]: slots × times, and the ones without an access; misses of
 level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
@@ -42,19 +39,15 @@ class ChunkWork(NamedTuple):
     """A chunk, and what simulates it; arrays are int64, and those of slots have an entry for each.
 
     lines: [rows, slots], as of Chunk. hits: as for OnMisses, if mapped; then no row is repeated.
-    kinds: of slots, the columns of the counts. acts: of slots, READ, KEEP or THROUGH. copies: of
-    slots, which cache of level 1 they access. through: the slots that write through. last: of
-    slots, room for their outcomes. counts: [kinds, 7]. starts, owners: the first line of each
-    region in the order of addresses, and the region's number. second: is ignored unless there are
-    two levels.
+    kinds: of slots, the columns of the counts. last: of slots, room for their outcomes. counts:
+    [kinds, 7]. starts, owners: the first line of each region in the order of addresses, and the
+    region's number. second: is ignored unless there are two levels. allocate: whether writes fill
+    lines. apart: whether each region has a cache of level 1.
     """
 
     lines: I64
     hits: NDArray[np.uint8]
     kinds: I64
-    acts: I64
-    copies: I64
-    through: I64
     last: I64
     counts: I64
     starts: I64
@@ -63,6 +56,8 @@ class ChunkWork(NamedTuple):
     second: Level
     two: bool
     mapped: bool
+    allocate: bool
+    apart: bool
 
 
 @inlined
@@ -74,24 +69,22 @@ def _back(work: ChunkWork, entry: int, level: Level) -> Any:
 
 
 @inlined
-def _again(work: ChunkWork, row: int, repetitions: int, absent: bool) -> None:
+def _again(work: ChunkWork, row: int, repetitions: int) -> None:
     """Count repetitions of a row with the outcome of the last one, which filled nothing.
 
     Reads and allocating writes hit level 1. For slots that write through, `work.last` says whether
-    they missed level 1 (1) and level 2 (2). absent: whether any slot has no access.
+    they missed level 1 (1) and level 2 (2).
     """
-    lines, counts = work.lines, work.counts
-    for slot in work.through:
-        if lines[row, slot] >= 0:
-            kind = work.kinds[slot]
+    counts = work.counts
+    for slot in range(work.kinds.size):
+        kind = work.kinds[slot]
+        if work.lines[row, slot] < 0:
+            counts[kind, ABSENT] += repetitions
+        elif kind & 1 and not work.allocate:
             counts[kind, MISSES] += repetitions * (work.last[slot] & 1)
             if work.two:
                 counts[kind, USES_2] += repetitions
                 counts[kind, MISSES_2] += repetitions * (work.last[slot] >> 1)
-    if absent:
-        for slot in range(work.kinds.size):
-            if lines[row, slot] < 0:
-                counts[work.kinds[slot], ABSENT] += repetitions
 
 
 @inlined
@@ -113,7 +106,7 @@ def _below(work: ChunkWork, granule: int, kind: int, fill: int, dirty: int) -> A
 @native
 def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
     """Simulate a chunk."""
-    lines, kinds, acts, copies, last = work.lines, work.kinds, work.acts, work.copies, work.last
+    lines, kinds, last = work.lines, work.kinds, work.last
     first, counts, two = work.first, work.counts, work.two
     policy, shift, entries = first.policy, first.granule_shift, first.entries
     sets, mask = first.sets, first.mask
@@ -121,28 +114,28 @@ def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
     for at in range(times.size):
         row = np.uint64(at)  # unsigned: no check for an index from the end
         left = np.int64(times[at])
-        absent = False
         while left > 0:
             fills = 0
             for n in range(width):
                 slot = np.uint64(n)
-                granule = lines[row, slot]
+                granule, kind = lines[row, slot], kinds[slot]
                 if granule < 0:
-                    absent = True
-                    counts[kinds[slot], ABSENT] += 1
+                    counts[kind, ABSENT] += 1
                     continue
-                act = acts[slot]
-                if not (two and act == THROUGH):
+                write = kind & 1
+                dirty = write & work.allocate
+                fill = 1 - write + dirty
+                copy = (kind >> 1) * work.apart
+                if fill or not two:
                     line = granule >> shift
-                    place = np.uint64(copies[slot] * sets + set_of(line, sets, mask))
+                    place = np.uint64(copy * sets + set_of(line, sets, mask))
                     front = entries[place, 0]
                     if front | 1 == (line << 1) | 1:
-                        if act:
-                            entries[place, 0] = front | (act & 1)
+                        if write:
+                            entries[place, 0] = front | dirty
                             last[slot] = 0
                         continue
-                kind, fill = kinds[slot], int(act != THROUGH)
-                outcome = look(first, copies[slot], granule, fill, act & 1, policy)
+                outcome = look(first, copy, granule, fill, dirty, policy)
                 missed = int(outcome != HIT)
                 counts[kind, MISSES] += missed
                 fills += missed & fill
@@ -166,7 +159,7 @@ def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
                         counts[into, BACKS] += 1
             left -= 1
             if left and (width == 1 or fills == 0):
-                _again(work, at, left, absent)
+                _again(work, at, left)
                 break
 
 
@@ -210,11 +203,8 @@ class Caches:
         hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, lines.shape[1]), np.uint8)
         kinds = chunk.kinds.astype(np.int64)
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
-        copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
-        acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
         work = ChunkWork(
-            *(lines, hits, kinds, acts, copies),
-            through=np.flatnonzero(acts == THROUGH),
+            *(lines, hits, kinds),
             last=np.zeros(len(kinds), np.int64),
             counts=self.counts,
             starts=self.starts,
@@ -223,6 +213,8 @@ class Caches:
             second=self.levels[-1],
             two=len(self.levels) == 2,
             mapped=mapped,
+            allocate=self.memory.allocate,
+            apart=self.memory.per_texture,
         )
         drive(work, times)
         return hits

@@ -19,7 +19,6 @@ Where that cannot be told without data, recorded.py takes them from a run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,15 +79,15 @@ def trace_fragments(
     nothing runs it; InputError for dispatches, and if `line_bytes` is not a power of two or is
     smaller than a texel.
     """
-    space = address_space(plan, access.layout, line_bytes)
-    recording = None if replay is None else Recording(plan, replay, space, access)
+    space = address_space(plan, access, line_bytes)
+    recording = None if replay is None else Recording(space, replay)
 
     def traced(number: int, step: Repeat) -> Iterator[tuple[_DrawnPass | RecordedPass, ...]]:
         for place, pass_ in enumerate(step.body if step.count else ()):
             if isinstance(pass_, ClearPass):
                 continue
             try:
-                yield _repeated(plan, pass_, step.count, space, access)
+                yield _repeated(space, pass_, step.count)
             except DependentError:
                 if recording is None:
                     raise
@@ -116,7 +115,7 @@ class _DrawnPass:
     size: tuple[int, int]
     touches: list[TexelAccess]
     access: Access
-    space: AddressSpace
+    line_bytes: int
     draws: bool
 
     def trace(self, iteration: int) -> PassTrace:
@@ -130,10 +129,10 @@ class _DrawnPass:
 
     def moves(self, iteration: int) -> list[tuple[int, int]] | None:
         """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
-        table, moves = self.space.table, []
+        moves = []
         for touch in self.touches:
-            across = touch.column.move(table, self.size, iteration)
-            up = touch.row.move(table, self.size, iteration)
+            across = touch.column.move(self.size, iteration)
+            up = touch.row.move(self.size, iteration)
             if across is None or up is None:
                 return None
             moves.append((touch.kind // 2, across + up))
@@ -141,11 +140,11 @@ class _DrawnPass:
 
     def lines(self, iteration: int) -> Callable[[I32, I32], I64]:
         """A function that gives the lines of fragments, by their x and y."""
-        table, shift = self.space.table, self.space.line_bytes.bit_length() - 1
+        shift = self.line_bytes.bit_length() - 1
 
         def addresses(x: Any, y: Any) -> I64:
-            at = table, x, y, iteration
-            touched = [t.column.offsets(*at) + t.row.offsets(*at) for t in self.touches]
+            at = x, y, iteration
+            touched = [t.column.bytes_at(*at) + t.row.bytes_at(*at) for t in self.touches]
             return np.stack(touched, axis=-1)
 
         if any(along.x and along.y for t in self.touches for along in (t.column, t.row)):
@@ -155,13 +154,11 @@ class _DrawnPass:
         return lambda x, y: (across.take(x, axis=0) + up.take(y, axis=0)) >> shift
 
 
-def _repeated(
-    plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Access
-) -> tuple[_DrawnPass, ...]:
+def _repeated(space: AddressSpace, pass_: Pass, count: int) -> tuple[_DrawnPass, ...]:
     """A pass in all of its iterations, or one for each; equal iterations share one object."""
     if not moves(pass_):
         try:
-            return (_pass(plan, pass_, count, space, access),)
+            return (_pass(space, pass_, count),)
         except DependentError:  # not affine over all iterations, but perhaps in each of them
             if not varies(pass_):
                 raise
@@ -171,7 +168,7 @@ def _repeated(
         now = at_iteration(pass_, iteration)
         key = _access_key(now)
         if key not in known:
-            known[key] = _pass(plan, now, 1, space, access)
+            known[key] = _pass(space, now, 1)
         at.append(known[key])
     return tuple(at)
 
@@ -183,20 +180,19 @@ def _access_key(pass_: Pass) -> object:
     return pass_
 
 
-def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Access) -> _DrawnPass:
-    touches = texel_accesses(plan, pass_, count, space)
+def _pass(space: AddressSpace, pass_: Pass, count: int) -> _DrawnPass:
+    touches = texel_accesses(space, pass_, count)
     is_copy = isinstance(pass_, CopyPass)
     assert isinstance(pass_, CopyPass | FragmentPass)
     rect = constant_rect(pass_.target_rect) if isinstance(pass_, CopyPass) else pass_.drawn
-    in_flight = max(1, min(access.in_flight, rect.area))
-    access = DEFAULT_ACCESS if is_copy else replace(access, in_flight=in_flight)
+    access = DEFAULT_ACCESS if is_copy else space.access.of_area(rect.area)
     slots = len(touches) * access.lanes
     require_memory(
         access.rows_of_chunk(slots) * (8 * slots + 4),
-        f"the accesses of {access.in_flight} in flight in {plan.name}",
+        f"the accesses of {access.in_flight} in flight in {space.plan.name}",
         "let fewer be in flight",
     )
-    return _DrawnPass((rect.width, rect.height), touches, access, space, not is_copy)
+    return _DrawnPass((rect.width, rect.height), touches, access, space.line_bytes, not is_copy)
 
 
 def _step(count: int, passes: tuple[tuple[_DrawnPass | RecordedPass, ...], ...]) -> Step:

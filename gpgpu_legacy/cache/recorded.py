@@ -9,14 +9,13 @@ own, in the levels that each fragment reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.access import NO_ACCESS, Access, PassTrace
+from gpgpu_legacy.cache.access import NO_ACCESS, PassTrace
 from gpgpu_legacy.cache.texel_accesses import AddressSpace
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.machine import (
@@ -30,7 +29,7 @@ from gpgpu_legacy.isa.execute import Components, execute
 from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.isa.program import TextureSource
 from gpgpu_legacy.plan.memory import require_memory
-from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import FragmentPass, Pass
 from gpgpu_legacy.plan.textures import constant_rect
 
 Read = Callable[[str], F32]
@@ -48,8 +47,8 @@ class Recording:
     wanted: the passes, by the numbers of their step and of their place in it.
     """
 
-    def __init__(self, plan: Plan, replay: Replay, space: AddressSpace, access: Access) -> None:
-        self.plan, self.replay, self.space, self.access = plan, replay, space, access
+    def __init__(self, space: AddressSpace, replay: Replay) -> None:
+        self.space, self.replay = space, replay
         self.wanted = set[tuple[int, int]]()
 
     def trace(self, step: int, place: int, iteration: int) -> PassTrace:
@@ -61,7 +60,7 @@ class Recording:
         traces: dict[tuple[int, int, int], PassTrace] = {}
         order = (
             (number, place, iteration)
-            for number, step in enumerate(self.plan.repeats())
+            for number, step in enumerate(self.space.plan.repeats())
             for iteration in range(step.count)
             for place in range(len(step.body))
         )
@@ -79,7 +78,7 @@ class Recording:
         rect, drawn = constant_rect(pass_.rect), pass_.drawn
         bound = {}
         for binding in pass_.bindings:
-            texture = self.plan.texture(binding.texture)
+            texture = self.space.plan.texture(binding.texture)
             storage, texels = Storage(texture), read(texture.name)
             storage.planes = [encode(plane, texture.format) for plane in np.moveaxis(texels, -1, 0)]
             bound[binding.unit] = storage, binding.sampler
@@ -96,14 +95,13 @@ class Recording:
             rows, columns, mask = (np.broadcast_to(one, area.shape)[inside] for one in where)
             if not mask.any():
                 return
-            number = space.numbers[name]
+            number, x_bytes, y_bytes = space.places[name]
             require_memory(
                 8 * mask.size * (2 * len(all_lines) + 4),
                 f"the lookups of {mask.size} fragments that depend on data",
                 "simulate a smaller plan",
             )
-            columns, rows = columns + space.columns[number], rows + space.rows[number]
-            lines = (space.table[columns] + space.table[rows]) // space.line_bytes
+            lines = (x_bytes[columns] + y_bytes[rows]) // space.line_bytes
             all_lines.append(np.where(mask, lines, NO_ACCESS))
             kinds.append(2 * number + writes)
 
@@ -120,7 +118,7 @@ class Recording:
                 place = y + area.start + rect.y, x + area.left + rect.x
                 add(target, *place, np.True_, writes=writes)
         lines = np.stack(all_lines, -1)
-        access = replace(self.access, in_flight=max(1, min(self.access.in_flight, drawn.area)))
+        access = space.access.of_area(drawn.area)
         size = drawn.width, drawn.height
         return PassTrace(
             int(np.count_nonzero(lines != NO_ACCESS)),

@@ -302,12 +302,17 @@ class _Run:
     def result(self) -> Simulated:
         caches = self.caches
         dirty = caches.still_dirty()
+        uses, absent, misses, uses_2, misses_2 = (int(n) for n in caches.counts.sum(axis=0)[:5])
+        levels = (
+            LevelTally(uses - absent - misses, misses),
+            LevelTally(uses_2 - misses_2, misses_2),
+        )
         return Simulated(
             regions=tuple(
                 _tally(caches, number, region, int(dirty[number]))
                 for number, region in enumerate(caches.trace.regions)
             ),
-            levels=_level_tallies(caches),
+            levels=levels[: len(caches.levels)],
             iterations_simulated=self.iterations_simulated,
             iterations_repeated=self.iterations_repeated,
             of_inputs=caches.trace.of_inputs,
@@ -338,10 +343,3 @@ def _tally(caches: Caches, number: int, region: MemoryRegion, dirty_lines: int) 
         int(read[FILLS] + write[FILLS]) * line_bytes,
         written,
     )
-
-
-def _level_tallies(caches: Caches) -> tuple[LevelTally, ...]:
-    uses, absent, misses, uses_2, misses_2 = (int(n) for n in caches.counts.sum(axis=0)[:5])
-    first = LevelTally(uses - absent - misses, misses)
-    second = LevelTally(uses_2 - misses_2, misses_2)
-    return (first, second)[: len(caches.levels)]

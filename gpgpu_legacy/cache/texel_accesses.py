@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import product
 from math import lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.access import LINEAR, Layout, MemoryRegion, lay_out
+from gpgpu_legacy.cache.access import LINEAR, Access, MemoryRegion, lay_out
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
@@ -49,25 +49,20 @@ class DependentError(InputError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddressSpace:
-    """Where all textures lie.
+    """Where all textures of a plan lie, and how fragments access them.
 
-    table: int64, for every texture the offsets of its columns, with the texture's base added, and
-    those of its rows. columns, rows: where these begin, by the number of the texture.
+    places: for every texture its number, and the bytes of its columns and of its rows, int64; the
+    sum of both is a texel's address.
     """
 
-    regions: tuple[MemoryRegion, ...]
-    numbers: dict[str, int]
-    table: I64
-    columns: tuple[int, ...]
-    rows: tuple[int, ...]
+    plan: Plan
+    access: Access
     line_bytes: int
+    regions: tuple[MemoryRegion, ...]
+    places: dict[str, tuple[int, I64, I64]]
 
 
-_ENTRY_BYTES = 24
-"""For each column and row of texels: its start in a texture's table and in the common table."""
-
-
-def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
+def address_space(plan: Plan, access: Access, line_bytes: int) -> AddressSpace:
     if len(plan.textures) >= _MOST_REGIONS:
         raise InputError(
             f"the plan has {len(plan.textures)} textures, and a trace holds at most "
@@ -75,25 +70,23 @@ def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
         )
     sides = sum(texture.extent.width + texture.extent.rows for texture in plan.textures)
     require_memory(
-        _ENTRY_BYTES * sides,
+        2 * np.int64().itemsize * sides,
         f"the table of addresses of {plan.name}",
         "simulate a smaller plan",
     )
     placed = [
-        (LINEAR if texture.kind is TextureKind.BUFFER else layout).place(
+        (LINEAR if texture.kind is TextureKind.BUFFER else access.layout).place(
             texture.extent.width, texture.extent.rows, texture.format.texel_bytes
         )
         for texture in plan.textures
     ]
     sized = zip(plan.textures, placed, strict=True)
     regions = lay_out(((t.name, p.size_bytes, t.format.texel_bytes) for t, p in sized), line_bytes)
-    tables = [np.zeros(0, np.int64)]
-    for region, texels in zip(regions, placed, strict=True):
-        tables += [texels.x + region.base, texels.y]
-    starts = tuple(accumulate(map(len, tables)))
-    numbers = {region.name: number for number, region in enumerate(regions)}
-    table = np.concatenate(tables)
-    return AddressSpace(regions, numbers, table, starts[:-1:2], starts[1::2], line_bytes)
+    places = {
+        region.name: (number, texels.x + region.base, texels.y)
+        for number, (region, texels) in enumerate(zip(regions, placed, strict=True))
+    }
+    return AddressSpace(plan, access, line_bytes, regions, places)
 
 
 # What a pass accesses ----------------------------------------------------------------------------
@@ -104,10 +97,10 @@ class Along:
     """The column, or the row, of an access, and where its bytes are.
 
     It is (constant + x·X + y·Y + iteration·I) / denominator, rounded down, of fragment (X, Y) from
-    the rectangle's lower left, within the texture's edges. size: the texels of the level that is
-    read. start: where these begin in the address space's table. The floor is clamped to these
-    texels. Then `tap` is added; a texel beyond the edge is the one at the edge. If the texture
-    repeats, the sum wraps around instead (GL 1.5, sections 3.8.7 and 3.8.8).
+    the rectangle's lower left, within the texture's edges. places: the bytes of the columns, or of
+    the rows, of the level that is read, int64. The floor is clamped to these. Then `tap` is added;
+    a texel beyond the edge is the one at the edge. If the texture repeats, the sum wraps around
+    instead (GL 1.5, sections 3.8.7 and 3.8.8).
     """
 
     constant: int
@@ -115,8 +108,7 @@ class Along:
     y: int
     iteration: int
     denominator: int
-    size: int
-    start: int
+    places: I64
     repeats: bool = False
     tap: int = 0
 
@@ -124,21 +116,21 @@ class Along:
         """That of the fragment to which a move leads from the first."""
         return replace(self, constant=self.constant + self.x * x + self.y * y)
 
-    def offsets(self, table: I64, x: Any, y: Any, iteration: int) -> Any:
-        """The bytes of fragments at these x and y, from a table of an address space."""
+    def bytes_at(self, x: Any, y: Any, iteration: int) -> Any:
+        """The bytes of fragments at these x and y."""
         texel = self.constant + self.iteration * iteration + self.x * x + self.y * y
         texel //= self.denominator
         if self.repeats:
-            return table[self.start + (texel + self.tap) % self.size]
-        last = self.size - 1
-        return table[self.start + np.minimum(np.clip(texel, 0, last) + self.tap, last)]
+            return self.places[(texel + self.tap) % len(self.places)]
+        last = len(self.places) - 1
+        return self.places[np.minimum(np.clip(texel, 0, last) + self.tap, last)]
 
-    def move(self, table: I64, size: tuple[int, int], iteration: int) -> int | None:
-        """The bytes between its offsets in iteration 0 and those in another iteration.
+    def move(self, size: tuple[int, int], iteration: int) -> int | None:
+        """The bytes between its places in iteration 0 and those in another iteration.
 
         size: of the rectangle. None if the distance is not proven to be the same in all
         fragments: a texel that moves may not be clamped or wrap around, and all texels between the
-        first and the last must move by the same distance in the table.
+        first and the last must move by the same distance.
         """
         texels, rest = divmod(iteration * self.iteration, self.denominator)
         if rest:
@@ -153,11 +145,11 @@ class Along:
         if (
             self.repeats
             or min(texels, 0) + low < 0
-            or max(texels, 0) + high + self.tap >= self.size
+            or max(texels, 0) + high + self.tap >= len(self.places)
         ):
             return None
-        first, end = self.start + self.tap + low, self.start + self.tap + high + 1
-        apart = table[first + texels : end + texels] - table[first:end]
+        first, end = self.tap + low, self.tap + high + 1
+        apart = self.places[first + texels : end + texels] - self.places[first:end]
         return int(apart[0]) if (apart == apart[0]).all() else None
 
 
@@ -173,7 +165,7 @@ class TexelAccess:
     row: Along
 
 
-def texel_accesses(plan: Plan, pass_: Pass, count: int, space: AddressSpace) -> list[TexelAccess]:
+def texel_accesses(space: AddressSpace, pass_: Pass, count: int) -> list[TexelAccess]:
     """The accesses of a fragment, or of a texel of a copy, in their order.
 
     count: of iterations. Raises InputError for dispatches, and as trace_fragments does.
@@ -181,9 +173,8 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int, space: AddressSpace) -> 
 
     def own(name: str, rect: Rect, *, writes: bool) -> TexelAccess:
         """Each fragment's own texel, in a rectangle of the texture."""
-        number, extent = space.numbers[name], plan.texture(name).extent
-        column = Along(rect.x, 1, 0, 0, 1, extent.width, space.columns[number])
-        row = Along(rect.y, 0, 1, 0, 1, extent.rows, space.rows[number])
+        number, columns, rows = space.places[name]
+        column, row = Along(rect.x, 1, 0, 0, 1, columns), Along(rect.y, 0, 1, 0, 1, rows)
         return TexelAccess(2 * number + writes, column, row)
 
     if isinstance(pass_, CopyPass):
@@ -193,14 +184,14 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int, space: AddressSpace) -> 
         ]
     if not isinstance(pass_, FragmentPass):
         raise InputError(
-            f"plan {plan.name} dispatches kernels; trace_fragments is for plans that draw"
+            f"plan {space.plan.name} dispatches kernels; trace_fragments is for plans that draw"
         )
     rect, drawn = constant_rect(pass_.rect), pass_.drawn
     to = drawn.x - rect.x, drawn.y - rect.y  # to the corner of the part in the scissor
     return [
         *(
             replace(access, column=access.column.moved(*to), row=access.row.moved(*to))
-            for access in _lookups(plan, pass_, count, space)
+            for access in _lookups(space, pass_, count)
         ),
         *(
             own(target, drawn, writes=writes)
@@ -210,9 +201,7 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int, space: AddressSpace) -> 
     ]
 
 
-def _lookups(
-    plan: Plan, pass_: FragmentPass, count: int, space: AddressSpace
-) -> Iterator[TexelAccess]:
+def _lookups(space: AddressSpace, pass_: FragmentPass, count: int) -> Iterator[TexelAccess]:
     """A program's lookups; DependentError for a texel that is not known without executing it.
 
     A linear lookup reads each texel of GL's equations (3.24) and (3.25), weight 0 or not.
@@ -222,22 +211,24 @@ def _lookups(
     lookups = (i for i in pass_.program.instructions if i.texture)
     forms = lookup_coordinates(pass_, count)
     for instruction, binding, coordinates in zip(lookups, pass_.looked_up, forms, strict=True):
-        texture, sampler = plan.texture(binding.texture), binding.sampler
+        texture, sampler = space.plan.texture(binding.texture), binding.sampler
         where = f"{pass_.program.name or 'a program'}:{instruction.span.line}"
         what = f"{where}: {instruction.mnemonic} from {texture.name}"
         if texture.kind in _LAYERED or sampler.has_lod:
             raise DependentError(f"{what} chooses a layer or a level")
         if not {Wrap.CLAMP_TO_EDGE, Wrap.REPEAT}.issuperset(sampler.wraps):
             raise DependentError(f"{what} has a border or mirrors")
-        number, level = space.numbers[texture.name], sampler.base_level
-        size = texture.extent.level(level, texture.kind)
-        first_row = space.rows[number] + texture.extent.first_row(level)
-        sides = (size.width, space.columns[number]), (size.height, first_row)
+        number, columns, rows = space.places[texture.name]
+        size = texture.extent.level(sampler.base_level, texture.kind)
+        rows = rows[texture.extent.first_row(sampler.base_level) :]
+        sides = columns[: size.width], rows[: size.height]
         taps = []
-        for axis, (coordinate, (side, start)) in enumerate(zip(coordinates, sides, strict=True)):
+        for axis, (coordinate, side) in enumerate(zip(coordinates, sides, strict=True)):
             is_there = axis < coordinate_count(texture.kind)  # a 1D texture has one row
             form = coordinate if is_there else Linear(Fraction(0))
-            texels = form if texture.kind is TextureKind.RECT else form * Linear(Fraction(side))
+            texels = (
+                form if texture.kind is TextureKind.RECT else form * Linear(Fraction(len(side)))
+            )
             if not isinstance(texels, Linear):
                 raise DependentError(
                     f"{what} is at coordinates that are not exactly affine in the fragment's "
@@ -249,7 +240,7 @@ def _lookups(
             common = lcm(*(number.denominator for number in numbers))
             constant, x, y, iteration = (int(number * common) for number in numbers)
             repeats = sampler.wraps[axis] is Wrap.REPEAT
-            along = Along(constant, x, y, iteration, common, side, start, repeats)
+            along = Along(constant, x, y, iteration, common, side, repeats)
             taps.append([replace(along, tap=tap) for tap in range(1 + filtered)])
         for row, column in product(*reversed(taps)):
             yield TexelAccess(2 * number, column, row)

@@ -7,10 +7,10 @@ that stays within them loads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
-from gpgpu_legacy.chips.profile import Fact, Limits, Number, Profile, ProfileKind, find_profile
+from gpgpu_legacy.chips.profile import Fact, Number, Profile, ProfileKind, find_profile
 from gpgpu_legacy.chips.verdict import (
     ChainNode,
     Expanded,
@@ -24,8 +24,8 @@ from gpgpu_legacy.chips.verdict import (
     make_verdict,
     number_side,
 )
-from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, CostClass
+from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, is_arithmetic, resources
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS
 from gpgpu_legacy.isa.program import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.registry import language_of
@@ -139,9 +139,9 @@ def _line(offender: Instruction | None) -> str:
 
 def _is_swizzled(instruction: Instruction) -> bool:
     """Whether an arithmetic operand is neither the whole register nor one component replicated."""
-    if OPCODES[instruction.mnemonic].cost is not CostClass.ARITHMETIC:
-        return False
-    return any(src.swizzle != IDENTITY and len({*src.swizzle}) > 1 for src in instruction.srcs)
+    return is_arithmetic(instruction) and any(
+        src.swizzle != IDENTITY and len({*src.swizzle}) > 1 for src in instruction.srcs
+    )
 
 
 # Resources with a single limit in GL, without a native one.
@@ -188,7 +188,8 @@ def _sides(usage: Usage, fewest: int, chip: Profile) -> tuple[Side | None, Side 
     first: Side | None = number_side(counted, advertised, most=usage.count)
     second = None if is_api else number_side(fewest, native, most=usage.count)
     if has_programs and advertised is None:
-        first = number_side(usage.count, getattr(_minima(), name), at_least=True)
+        minima = find_profile("arbfp1.0-minimum").advertised  # of every implementation
+        first = number_side(usage.count, getattr(minima, name), at_least=True)
         if usage.resource in _ONE_LIMIT and not is_api:
             second = first
     elif has_programs is False and not is_api:
@@ -196,12 +197,6 @@ def _sides(usage: Usage, fewest: int, chip: Profile) -> tuple[Side | None, Side 
     if usage.resource in _COUNTED_NATIVELY and chip.programs.instruction_set is not None:
         second = None
     return first, second
-
-
-@cache
-def _minima() -> Limits:
-    """The minima of every implementation of ARB_fragment_program."""
-    return find_profile("arbfp1.0-minimum").advertised
 
 
 # What a chip executes, or an API asks for ---------------------------------------------------
@@ -244,7 +239,7 @@ def _expanded(program: Program, native: NativeCount | None) -> tuple[Expanded, .
     """The instructions that take several native ones, each kind with all its lines."""
     kinds: dict[object, list[NativeUse]] = {}
     for use in native.uses if native is not None else ():
-        if use.most > (OPCODES[use.instruction.mnemonic].cost is CostClass.ARITHMETIC):
+        if use.most > is_arithmetic(use.instruction):
             kinds.setdefault(_kind(use), []).append(use)
     return tuple(
         as_record(

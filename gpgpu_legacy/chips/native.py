@@ -22,12 +22,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, islice
 from typing import Annotated
 
+from gpgpu_legacy.count.resources import is_arithmetic
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
@@ -191,9 +192,7 @@ def count_native(program: Program, known: InstructionSet) -> NativeCount:
         use = uses[index]
         vector, scalar = use.vector + fewest, use.scalar + fewest
         uses[index] = replace(use, vector=vector, scalar=scalar, most=use.most + most)
-    lookups = sum(
-        OPCODES[i.mnemonic].cost is not CostClass.ARITHMETIC for i in program.instructions
-    )
+    lookups = sum(not is_arithmetic(i) for i in program.instructions)
     return NativeCount(tuple(uses), lookups)
 
 
@@ -209,17 +208,14 @@ def _live(program: Program) -> Iterator[Components]:
 def _around(known: InstructionSet, uses: Sequence[NativeUse]) -> Iterator[tuple[int, Range]]:
     """What is computed once: the position, for its first reader, and results that are no copies."""
     used = [(index, use.instruction) for index, use in enumerate(uses) if use.most]
-    yield from [(index, known.position) for index, i in used if _reads_position(i)][:1]
+    position = Attribute(AttributeKind.POSITION)
+    readers = (index for index, i in used if any(src.register == position for src in i.srcs))
+    yield from [(index, known.position) for index in islice(readers, 1)]
     last = {i.register: index for index, i in used}
     for register, index in last.items():
         i = uses[index].instruction
         if isinstance(register, ResultRegister) and not i.texture and not _is_plain_copy(i):
             yield index, known.result
-
-
-def _reads_position(instruction: Instruction) -> bool:
-    position = Attribute(AttributeKind.POSITION)
-    return any(src.register == position for src in instruction.srcs)
 
 
 def _written(program: Program) -> dict[str, frozenset[int]]:
@@ -244,7 +240,7 @@ class _NativeCounter:
         row = OPCODES[instruction.mnemonic]
         if row.form is Form.FLOW:
             return NativeUse(instruction, 1, 0, 1)
-        if row.cost is not CostClass.ARITHMETIC:
+        if not is_arithmetic(instruction):
             return self._lookup(instruction)
         read = live if row.form is Form.COMPONENTWISE else (0, 1, 2, 3)
         moved = tuple(self._moved(instruction, read)) if row.form is not Form.SCALAR else ()

@@ -200,7 +200,7 @@ def resources(program: Program) -> Resources:
     if program.state:
         return Resources(tuple(_environments(program.state)), (), 1, 1)
     counted = program.instructions
-    lookups = [i for i in counted if not _is_arithmetic(i)]
+    lookups = [i for i in counted if not is_arithmetic(i)]
     least = _least_nodes(program)
     nodes = _texture_nodes(program, least)
     declared = (p for declaration in program.parameters for p in declaration.parameters)
@@ -212,7 +212,7 @@ def resources(program: Program) -> Resources:
         return (Use(p.text, p.index + 1, span) for p, span in bound if p.space is space)
 
     uses: dict[Resource, Iterable[Use]] = {
-        Resource.ALU_INSTRUCTIONS: _instructions(i for i in counted if _is_arithmetic(i)),
+        Resource.ALU_INSTRUCTIONS: _instructions(i for i in counted if is_arithmetic(i)),
         Resource.TEXTURE_INSTRUCTIONS: _instructions(lookups),
         Resource.INSTRUCTIONS: _instructions(counted),
         Resource.INDIRECTIONS: (
@@ -268,7 +268,7 @@ def _environments(state: FixedFunction) -> Iterator[Usage]:
     yield Usage(Resource.UNCLAMPED, () if state.clamped else (Use(UNCLAMPED, 1),))
 
 
-def _is_arithmetic(instruction: Instruction) -> bool:
+def is_arithmetic(instruction: Instruction) -> bool:
     """Whether the grammar calls it an ALUInstruction; KIL is a TexInstruction."""
     return OPCODES[instruction.mnemonic].cost is CostClass.ARITHMETIC
 
@@ -333,8 +333,10 @@ def _texture_nodes(program: Program, least: dict[int, int]) -> tuple[Node, ...]:
     alu: dict[str, Instruction] = {}
     first_lookup: Instruction | None = None
     for index, instruction in enumerate(program.instructions):
-        read, result = _read_temporaries(instruction), _written_temporary(instruction)
-        if _is_arithmetic(instruction):
+        registers = (src.register for src in instruction.srcs)
+        read = [r.name for r in registers if isinstance(r, Temporary)]
+        result = instruction.written[0][0] if instruction.written else ""
+        if is_arithmetic(instruction):
             alu.update((name, instruction) for name in (*read, result) if name)
         else:
             coordinate = next((name for name in read if name in outputs), "")
@@ -350,15 +352,6 @@ def _texture_nodes(program: Program, least: dict[int, int]) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _read_temporaries(instruction: Instruction) -> tuple[str, ...]:
-    registers = (src.register for src in instruction.srcs)
-    return tuple(r.name for r in registers if isinstance(r, Temporary))
-
-
-def _written_temporary(instruction: Instruction) -> str:
-    return instruction.written[0][0] if instruction.written else ""
-
-
 def _renamed_nodes(program: Program) -> int:
     """The nodes by true dependences, as issue (24) allows of native counts, in the order of the
     text: only a lookup that reads what its node has written opens another.
@@ -366,7 +359,7 @@ def _renamed_nodes(program: Program) -> int:
     number, written = 1, set[tuple[str, int]]()
     for instruction in program.instructions:
         read = frozenset().union(*parts_read(instruction).values())
-        if read & written and not _is_arithmetic(instruction):
+        if read & written and not is_arithmetic(instruction):
             number, written = number + 1, set()
         written.update(instruction.written)
     return number
@@ -385,7 +378,7 @@ def _least_nodes(program: Program) -> dict[int, int]:
         level = {
             c: max((known.get(part, 0) for part in parts), default=0) for c, parts in read.items()
         }
-        if _is_arithmetic(instruction):
+        if is_arithmetic(instruction):
             available = {c: max(node, 1) for c, node in level.items()}
         else:
             node = max(level.values(), default=0) + 1

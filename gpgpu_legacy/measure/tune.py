@@ -249,15 +249,14 @@ def _groups(way: TunedWay, usual: GroupShape) -> Iterator[tuple[str, list[TunedW
     threads = ((8, 8), (16, 4), (16, 8), (8, 16), (32, 4), (16, 16), (32, 8), (32, 16))
     halves = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8), (4, 16), (8, 16))
     tiles = (*halves, (1, 5), (3, 4), (2, 9), (4, 6), (4, 10), (4, 12))  # for waves that are full
-    changes: dict[str, list[dict[str, Any]]] = {
-        "threads": [{"threads": size} for size in threads],
-        "register tile": [{"columns": c, "rows": r} for c, r in tiles],
-        "adjacent": [{"adjacent": n} for n in (1, 2, 4)],
-        "K-depth": [{"k_depth": n} for n in (4, 8, 16, 32)],
-        "unroll": [{"unroll": n} for n in (1, 2, 4, 8, 16)],
+    changes = {
+        "threads": [replace(now, threads=size) for size in threads],
+        "register tile": [replace(now, columns=c, rows=r) for c, r in tiles],
+        "adjacent": [replace(now, adjacent=n) for n in (1, 2, 4)],
+        "K-depth": [replace(now, k_depth=n) for n in (4, 8, 16, 32)],
+        "unroll": [replace(now, unroll=n) for n in (1, 2, 4, 8, 16)],
     }
-    for name, others in changes.items():
-        shapes = [replace(now, **change) for change in others]
+    for name, shapes in changes.items():
         yield (
             name,
             [  # those whose numbers divide one another as the code needs

@@ -99,11 +99,8 @@ def size_of(plan: Plan) -> int:
     except PlanError:  # a kernel whose loops depend on data
         return _size(plan.texture_bytes)
     executed = counts.arithmetic + counts.lookup + counts.kill
-    accesses = (
-        counts.global_loads + counts.global_stores + counts.shared_loads + counts.shared_stores
-    )
     moved = (counts.copy_bytes + counts.clear_bytes) / WORD_BYTES
-    return _size(executed + accesses + moved + counts.fragments + counts.invocations)
+    return _size(executed + counts.accesses + moved + counts.fragments + counts.invocations)
 
 
 def _size(work: float) -> int:

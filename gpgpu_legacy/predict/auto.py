@@ -211,9 +211,6 @@ def task_of(plan: Plan) -> Task:
             if isinstance(pass_, FragmentPass)
         ),
         work=counts.arithmetic + counts.lookup + counts.kill,
-        accesses=counts.global_loads
-        + counts.global_stores
-        + counts.shared_loads
-        + counts.shared_stores,
+        accesses=counts.accesses,
         invocations=counts.invocations,
     )

@@ -95,7 +95,11 @@ def predict(
     if plan.dispatches:
         known = chip.hardware.coalescing
         chosen = RULES[rule] if rule else RULES.get(known.value) if known else None
-        terms += _dispatched(_dispatches_alone(plan), rates, memory, chosen)
+        dispatches = (
+            replace(step, body=tuple(p for p in step.body if isinstance(p, ComputePass)))
+            for step in plan.repeats()
+        )
+        terms += _dispatched(replace(plan, steps=tuple(dispatches)), rates, memory, chosen)
     copy_bytes = work.copy_bytes
     if memory_bytes is not None:
         copy_bytes = 0  # served, too
@@ -182,15 +186,6 @@ def _by_bits(
 
 
 # Dispatches -------------------------------------------------------------------------------------
-
-
-def _dispatches_alone(plan: Plan) -> Plan:
-    """The plan without its draws, copies and clears."""
-    steps = (
-        replace(step, body=tuple(p for p in step.body if isinstance(p, ComputePass)))
-        for step in plan.repeats()
-    )
-    return replace(plan, steps=tuple(steps))
 
 
 def _dispatched(

@@ -279,6 +279,6 @@ def test_a_simulated_cache_replaces_what_memory_serves() -> None:
     cache = partial(memory_behind, Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
     p = find_product("hall-carr-hart-multi").builder(n=32, block=4)
     predicted = predict_plan(p, "radeon-9800-xt", cache)
-    assert predicted.memory_bytes == cache.memory_bytes(p) > 0
+    assert predicted.memory_bytes == cache(p) > 0
     counts = {term.name: term.count for term in predicted.terms}
     assert counts["memory behind the cache"] == predicted.memory_bytes

@@ -85,10 +85,10 @@ def ran(plan: Plan, **given: F32) -> Replay:
 def recorded(plan: Plan, *how: str, **more: Any) -> AccessTrace:
     """The trace of a plan of which all lookups are recorded."""
 
-    def only_copies(plan: Plan, pass_: Pass, count: int, space: AddressSpace) -> list[TexelAccess]:
+    def only_copies(space: AddressSpace, pass_: Pass, count: int) -> list[TexelAccess]:
         if isinstance(pass_, FragmentPass):
             raise DependentError("by request")
-        return texel_accesses(plan, pass_, count, space)
+        return texel_accesses(space, pass_, count)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fragments, "texel_accesses", only_copies)
