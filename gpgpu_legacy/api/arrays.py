@@ -159,18 +159,9 @@ def read_inputs(plan: Plan, files: Mapping[str, Path]) -> dict[str, NDArray[Any]
     return {name: read_array(path, len(matrices[name].array_shape)) for name, path in files.items()}
 
 
-def output_writers(
-    plan: Plan, files: Mapping[str, Path]
-) -> Callable[[Mapping[str, F32]], list[Path]]:
-    """A function that writes outputs to these files, by name; they are checked at once."""
+def output_writers(plan: Plan, files: Mapping[str, Path]) -> dict[str, Callable[[F32], None]]:
+    """A function for each output, by name, that writes it to its file; all are checked at once."""
     matrices = matrices_of(plan, "output", plan.results, files)
-    writers = {
+    return {
         name: array_writer(path, matrices[name].array_shape, name) for name, path in files.items()
     }
-
-    def write(outputs: Mapping[str, F32]) -> list[Path]:
-        for name, writer in writers.items():
-            writer(outputs[name])
-        return list(files.values())
-
-    return write

@@ -6,7 +6,7 @@ A sweep is every combination of plans, caches and orders of accesses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import astuple, field
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -163,8 +163,8 @@ class CacheRun(Traced, kw_only=True):
             what, "reads", "hit, %", "writes", "hit, %", "bytes requested", "from memory",
             "to memory",
         )  # fmt: skip
-        numbers = ([getattr(one, name) for name in _SUMMED] for one in self.regions)
-        total = RegionTally("in all", *map(sum, zip(*numbers, strict=True)))
+        _, *numbers = zip(*map(astuple, self.regions), strict=True)
+        total = RegionTally("in all", *map(sum, numbers))
         rows = tuple(
             (
                 tally.name,
@@ -274,9 +274,6 @@ class CacheSweep(Result):
         wanted = (*self.runs, *self.not_run)
         results = [(run.bytes_from_memory, run.hit_ratio) for run in self.runs]
         draw_sweep([one.varied for one in wanted], results, wanted[0].title, path)
-
-
-_SUMMED = [f.name for f in fields(RegionTally)][1:]
 
 
 def _percent(part: int, whole: int) -> Numeral | None:

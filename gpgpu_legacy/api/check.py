@@ -220,20 +220,18 @@ def count_program(program: Program, formats: Mapping[str, str] | None = None) ->
         if place not in known:
             places = " or ".join(sorted(known - {""}))
             raise InputError(f"the program has no unit {place!r}; give the format of {places}")
-    texels = {unit: given.get(str(unit), given[""]) for unit in program.texture_units}
-    target = given.get(TARGET, given[""])
-    lookups, opcodes = dict(lookups_by_unit(program)), Counter[str]()
+    target, opcodes = given.get(TARGET, given[""]), Counter[str]()
     for instruction, times in zip(program.instructions, executions(program), strict=True):
         opcodes[instruction.mnemonic] += times
     units = tuple(
         UnitCounts(
             unit=unit,
-            target=kind,
-            format=texels[unit].name,
-            lookups=lookups[unit],
-            bytes=lookups[unit] * texels[unit].texel_bytes,
+            target=program.texture_units[unit],
+            format=(texels := given.get(str(unit), given[""])).name,
+            lookups=lookups,
+            bytes=lookups * texels.texel_bytes,
         )
-        for unit, kind in sorted(program.texture_units.items())
+        for unit, lookups in lookups_by_unit(program)
     )
     counts = count_instructions(program)
     looked_up, written = sum(u.bytes for u in units), program.color_outputs * target.texel_bytes

@@ -91,38 +91,39 @@ def reported(error: Exception) -> tuple[int, str]:
         if error.errno == errno.EPIPE:
             return BROKEN_PIPE, ""
         return FAILED, f"standard output cannot be written: {reason_of(error)}"
-    if isinstance(error, GpgpuLegacyError):
-        return FAILED, str(error)
     said = printable(" ".join(str(error).split()))
-    if isinstance(error, click.ClickException):
-        context = getattr(error, "ctx", None)
-        command = PROGRAM if context is None else context.command_path
-        problem = " ".join(error.format_message().split()).rstrip(".")
-        if isinstance(error, click.NoSuchOption):
-            name = error.option_name.lstrip("-")
-            known = [p.lstrip("-") for p in error.possibilities or ()]  # click counts dashes, too
-            near = [f"--{other}" for other in get_close_matches(name, known)]
-            problem = f"no such option --{name}"
-            problem += f", did you mean {' or '.join(near)}?" if near else "."
-            problem += f" A parameter has no dashes: {name}=…"
-        if isinstance(error, click.MissingParameter) and error.param and context:
-            offered = [item.value for item in error.param.shell_complete(context, "")]
-            if 0 < len(list(filter(None, offered))) < FEW:
-                problem += f", choose from {', '.join(offered)}"
-        said = printable(f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`")
-    elif isinstance(error, MemoryError):
-        why = f" ({said})" if said else ""
-        said = f"this machine has too little memory for that{why}; try smaller sizes"
-    elif isinstance(error, RecursionError):
-        said = "the input is nested too deeply; give a flatter one"
-    elif isinstance(error, OSError):
-        where = "" if error.filename is None else f"{error.filename}: "
-        said = printable(f"{where}{reason_of(error)}")
-    elif is_of_opengl(error):
-        said = f"OpenGL failed: {said}; try a smaller size, or another executor (see doctor)"
-    else:
-        said = f"{type(error).__name__}: {said}; this is a fault of gpgpu_legacy"
-        return INTERNAL, said + ": run it again with --debug, and report what that shows"
+    match error:
+        case GpgpuLegacyError():
+            return FAILED, str(error)
+        case click.ClickException():
+            context = getattr(error, "ctx", None)
+            command = PROGRAM if context is None else context.command_path
+            problem = " ".join(error.format_message().split()).rstrip(".")
+            if isinstance(error, click.NoSuchOption):
+                name = error.option_name.lstrip("-")
+                known = [p.lstrip("-") for p in error.possibilities or ()]  # click counts dashes
+                near = [f"--{other}" for other in get_close_matches(name, known)]
+                problem = f"no such option --{name}"
+                problem += f", did you mean {' or '.join(near)}?" if near else "."
+                problem += f" A parameter has no dashes: {name}=…"
+            elif isinstance(error, click.MissingParameter) and error.param and context:
+                offered = [item.value for item in error.param.shell_complete(context, "")]
+                if any(offered) and len(offered) < FEW:
+                    problem += f", choose from {', '.join(offered)}"
+            said = printable(f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`")
+        case MemoryError():
+            why = f" ({said})" if said else ""
+            said = f"this machine has too little memory for that{why}; try smaller sizes"
+        case RecursionError():
+            said = "the input is nested too deeply; give a flatter one"
+        case OSError():
+            where = "" if error.filename is None else f"{error.filename}: "
+            said = printable(f"{where}{reason_of(error)}")
+        case _ if is_of_opengl(error):
+            said = f"OpenGL failed: {said}; try a smaller size, or another executor (see doctor)"
+        case _:
+            said = f"{type(error).__name__}: {said}; this is a fault of gpgpu_legacy"
+            return INTERNAL, said + ": run it again with --debug, and report what that shows"
     return FAILED, said
 
 

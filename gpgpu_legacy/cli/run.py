@@ -59,7 +59,8 @@ def run_command(
     from gpgpu_legacy.measure.timing import OtherWork
 
     pipeline = job.pipeline()
-    write = output_writers(pipeline.plan(), _outputs(pipeline, output))
+    files = _outputs(pipeline, output)
+    writers = output_writers(pipeline.plan(), files)
     other_work = OtherWork() if repeat > 1 else None  # a single run is no measurement
     with report.progress(f"{pipeline.name}, runs", steps_of(repeat)) as step:
         result = pipeline.run(
@@ -71,8 +72,9 @@ def run_command(
         )
     if other_work is not None:
         warn_if_busy(other_work.share())
-    for path in write(result.outputs):
-        print(f"wrote {path}", file=sys.stderr)
+    for name, write in writers.items():
+        write(result.outputs[name])
+        print(f"wrote {files[name]}", file=sys.stderr)
     return result
 
 

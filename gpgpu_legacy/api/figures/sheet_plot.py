@@ -126,7 +126,7 @@ def sheet(shown: Sequence[ShownPanel], title: str, words: tuple[str, str]) -> Dr
     heights = [rows * height, bar_rows * _BAR_ROW]
     figure = new_figure(max(columns, 2) * width, sum(heights))
     parts = figure.subfigures(
-        2 if bars else 1, 1, squeeze=False, height_ratios=heights[: 1 + bool(bars)]
+        1 + bool(bars), 1, squeeze=False, height_ratios=heights[: 1 + bool(bars)]
     )
     places = parts[0, 0].subfigures(rows, columns, squeeze=False)
     for part in figure.findobj(type(places[0, 0])):
