@@ -29,6 +29,20 @@ def frozen(value: type[C]) -> type[C]:
     return dataclass(frozen=True, slots=True)(value)
 
 
+def hashed_once(value: type[C]) -> type[C]:
+    """A frozen dataclass whose objects compute their hash once: they are keys of many caches."""
+    own = value.__hash__
+
+    def once(self: Any) -> int:
+        kept: dict[str, int] = self.__dict__
+        if "_hash" not in kept:
+            kept["_hash"] = own(self)
+        return kept["_hash"]
+
+    value.__hash__ = once  # type: ignore[method-assign]
+    return value
+
+
 # The public door --------------------------------------------------------------------------------
 
 _KINDS: dict[str, tuple[Any, str]] = {

@@ -91,8 +91,9 @@ class KernelMachine:
         self.variables: dict[str, Array] = {}
         self.mask: Mask = None
         self.groups = (grid.count[1], grid.count[0])
-        self.group_indices = np.ogrid[: self.groups[0], : self.groups[1], :1, :1][:2]
         self.shape = (*self.groups, kernel.local_size[1], kernel.local_size[0])
+        self.ranges = np.ogrid[tuple(map(slice, self.shape))]
+        """The numbers 0, 1, … along each of the four dimensions."""
         self.shared = {
             array.name: np.zeros((*self.groups, *array.extents), _DTYPES[array.element.kind])
             for array in kernel.shared
@@ -189,7 +190,7 @@ class KernelMachine:
         if not element.array.is_shared:
             return self.buffers[element.array.name], (index,)
         shared = self.shared[element.array.name].reshape(*self.groups, -1)
-        return shared, (*self.group_indices, index)
+        return shared, (*self.ranges[:2], index)
 
     def flat_index(self, element: Element) -> Array:
         """The index into the flattened array, unchecked; arbitrary for inactive invocations."""
@@ -264,20 +265,13 @@ class KernelMachine:
         axis = expression.axis
         if axis == 2:
             return _scalar(0, UINT)
-        size = self.kernel.local_size[axis]
-        group = self.along(1 - axis, self.grid.first[axis], self.grid.count[axis])
-        local = self.along(3 - axis, 0, size)
-        return {
+        group, local = self.ranges[1 - axis] + self.grid.first[axis], self.ranges[3 - axis]
+        numbers: Array = {
             BuiltIn.WORK_GROUP_ID: group,
             BuiltIn.LOCAL_INVOCATION_ID: local,
-            BuiltIn.GLOBAL_INVOCATION_ID: group * np.uint32(size) + local,
+            BuiltIn.GLOBAL_INVOCATION_ID: group * self.kernel.local_size[axis] + local,
         }[expression.built_in]
-
-    def along(self, dimension: int, first: int, count: int) -> Array:
-        """The numbers first, first + 1, …, along one of the four dimensions."""
-        shape = [1, 1, 1, 1]
-        shape[dimension] = count
-        return np.arange(first, first + count, dtype=np.uint32).reshape(shape)
+        return numbers.astype(np.uint32)
 
 
 def _divide(left: Array, right: Array) -> Array:

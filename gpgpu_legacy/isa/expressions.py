@@ -361,7 +361,7 @@ def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
         return value
     if isinstance(value, bool):
         return Constant((value,), BOOL)
-    return Constant((int(value) if kind is Kind.INT else float(value),), type_of(kind, 1))
+    return constant(int(value) if kind is Kind.INT else float(value), kind)
 
 
 def operation(operator: Operator, *operands: Any) -> Expression:

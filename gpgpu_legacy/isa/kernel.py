@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain, count
 from math import prod
 
-from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.decorators import frozen, hashed_once
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.expressions import (
     Array,
@@ -105,6 +105,7 @@ class StorageBuffer:
         return Array(self.name, FLOAT)
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Kernel:
     """A compute kernel.
@@ -122,14 +123,6 @@ class Kernel:
     body: tuple[Statement, ...]
     text: str = field(default="", compare=False, repr=False)
     name: str = field(default="", compare=False)
-
-    def __hash__(self) -> int:
-        """A hash of the compared fields, computed once: kernels are keys of many caches."""
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.local_size, self.uniforms, self.buffers, self.shared, self.body))
 
     @property
     def threads(self) -> int:

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cached_property
 from math import copysign
 
-from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.decorators import frozen, hashed_once
 from gpgpu_legacy.isa.combiners import Combiner, CombinerMode, CombinerSource
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 
@@ -380,6 +380,7 @@ class Fog(Enum):
     LINEAR = "ARB_fog_linear"
 
 
+@hashed_once
 @dataclass(frozen=True, repr=False)
 class Program:
     """An assembled fragment program.
@@ -408,16 +409,6 @@ class Program:
             *(f"OPTION {option}" for option in self.options),
         ]
         return f"<Program {self.name or 'without a name'}: {', '.join(parts)}>"
-
-    def __hash__(self) -> int:
-        """A hash of the compared fields, computed once: programs are keys of many caches."""
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(
-            (self.instructions, self.temporaries, self.parameters, self.options, self.attributes)
-        )
 
     @cached_property
     def body(self) -> Body:

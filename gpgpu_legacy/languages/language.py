@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Program
@@ -37,6 +39,15 @@ class Language:
     compiles: bool = False
     owns: Callable[[Program], bool] = lambda _: False
     print: Callable[[Program], str] = str
+
+
+def later(place: str) -> Callable[..., Any]:
+    """A function that is imported when it is called. place: `module:name`."""
+
+    def call(*given: Any) -> Any:
+        return resolve_name(place)(*given)
+
+    return call
 
 
 @frozen

@@ -242,8 +242,10 @@ def _constant(number: float) -> Src:
 # Text ---------------------------------------------------------------------------------------------
 
 
-def print_state(state: FixedFunction) -> str:
-    """The canonical text, which assembles to the same state."""
+def print_state(program: Program) -> str:
+    """The canonical text of a state's program, which assembles to the same state."""
+    state = program.state
+    assert state is not None
     clamp = [] if state.clamped else [UNCLAMPED]
     return "\n".join([HEADER, *clamp, *map(_unit, state.units), ""])
 
