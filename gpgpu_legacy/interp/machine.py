@@ -95,7 +95,8 @@ def run_fragment_pass(
         rows = max(BLOCK, rows // BLOCK * BLOCK)
     with np.errstate(all="ignore"):
         for start in range(0, rect.height, rows):
-            band = range(start, min(start + rows, rect.height))
+            height = min(rows, rect.height - start)
+            band = Rect(rect.x, rect.y + start, rect.width, height)
             _run_band(pass_, textures, arithmetic, band, tally)
 
 
@@ -103,14 +104,15 @@ def _run_band(
     pass_: FragmentPass,
     textures: Mapping[str, Storage],
     arithmetic: Arithmetic,
-    rows: range,
+    band: Rect,
     tally: Tally,
 ) -> None:
-    rect, program, start, height = constant_rect(pass_.rect), pass_.program, rows.start, len(rows)
+    rect, program = constant_rect(pass_.rect), pass_.program
     bound = {b.unit: (textures[b.texture], b.sampler) for b in pass_.bindings}
-    area = band_of(pass_, start, height)
-    inside = slices(Rect(-area.left, start - area.start, rect.width, height))
-    where = slices(Rect(rect.x, rect.y + start, rect.width, height))
+    area = band_of(pass_, band.y - rect.y, band.height)
+    shown = pass_.drawn.part_in(band)
+    x, y = shown.x - rect.x - area.left, shown.y - rect.y - area.start
+    inside = slices(Rect(x, y, shown.width, shown.height))
     for side in area.sides:
         machine = FragmentMachine(*inputs_of(pass_, area, side), bound, arithmetic)
         machine.origin = area.left, area.start
@@ -122,8 +124,6 @@ def _run_band(
             alive = alive & (area.is_above(rect) == side)
         if alive is not np.True_:
             alive = np.broadcast_to(alive, area.shape)[inside]
-        if pass_.scissor is not None:
-            alive = alive & _inside(pass_, start, height)
         for number, mask in machine.undefined.items():
             there = np.broadcast_to(mask, area.shape)[inside] & alive
             tally[program, number, Event.UNDEFINED] += int(there.sum())
@@ -135,16 +135,7 @@ def _run_band(
             if program.fog is not None:
                 color = machine.behind_fog(program.fog, color, target.texture.format)
             planes = [np.broadcast_to(plane, area.shape)[inside] for plane in color]
-            target.draw(where, planes, pass_.writes, alive)
-
-
-def _inside(pass_: FragmentPass, start: int, height: int) -> Mask:
-    """The fragments of a band that are inside the scissor."""
-    rect, drawn = constant_rect(pass_.rect), pass_.drawn
-    inside = np.zeros((height, rect.width), bool)
-    first, left = drawn.y - rect.y - start, drawn.x - rect.x
-    inside[max(first, 0) : max(first + drawn.height, 0), left : left + drawn.width] = True
-    return inside
+            target.draw(slices(shown), planes, pass_.writes, alive)
 
 
 @frozen
