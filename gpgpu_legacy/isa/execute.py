@@ -2,7 +2,8 @@
 
 An instruction fetches its sources with their swizzles and signs, operates as in the opcode's row,
 rounds and saturates, and stores the components that its write mask lets through. A Domain defines
-the values, and where registers keep them.
+the values, and where registers keep them. One is below: the components of temporaries that results
+depend on.
 """
 
 from __future__ import annotations
@@ -285,9 +286,9 @@ def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
     """The components of temporaries that each component of the result depends on.
 
     The instruction is executed on sets instead of numbers; every operation unites its operands'
-    sets. So a dot product of three components does not depend on the fourth.
-    The operand of a KIL and the test of a branch count for all four. Of an instruction that sets
-    the condition code, its dependences count, too.
+    sets. So a dot product of three components does not depend on the fourth. The operand of a KIL
+    and the test of a branch count for all four. Of an instruction that sets the condition code, its
+    dependences count, too.
     """
     domain = _MadeOf()
     execute_instruction(instruction, domain)

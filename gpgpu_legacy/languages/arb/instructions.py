@@ -96,13 +96,14 @@ def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
     if not rest:
         return (True, True, True, True)
     indices = [s.value for s in letters(rest, "a write mask", DESTINATIONS)]
-    if indices != sorted(set(indices)):
+    ordered = sorted(set(indices))
+    if indices != ordered:
         name = rest[0].name
         alphabet = COMPONENTS if name[0] in COMPONENTS else "rgba"
-        ordered = "".join(alphabet[i] for i in sorted(set(indices)))
+        mended = "".join(alphabet[i] for i in ordered)
         raise FaultError(
             f".{shortened(name)} is not a write mask",
-            f"it names each component once, in the order {alphabet}: write .{ordered}",
+            f"it names each component once, in the order {alphabet}: write .{mended}",
             DESTINATIONS,
             rest[0].token,
         )
@@ -127,7 +128,16 @@ def swizzle(rest: Elements, *, scalar: bool) -> _Selectors:
 
 def extended_swizzle(src: Src, operands: Sequence[WrittenOperand]) -> Src:
     """The source with the selectors and signs that the four operands of SWZ give."""
-    texts = [_selector_text(operand) for operand in operands]
+    for operand in operands:
+        if operand.word not in _SELECTORS:
+            token = operand.token if isinstance(operand.item, Token) else operand.item.token
+            raise FaultError(
+                f"unexpected {quoted(token)}",
+                "an extended swizzle is made of 0, 1 and components, each perhaps with a sign",
+                OPCODES["SWZ"].spec,
+                token,
+            )
+    texts = [operand.word for operand in operands]
     named = [text for text in texts if text.isalpha()]
     for text, operand in zip(texts, operands, strict=True):
         if text in named and (text in COMPONENTS) != (named[0] in COMPONENTS):
@@ -142,25 +152,10 @@ def extended_swizzle(src: Src, operands: Sequence[WrittenOperand]) -> Src:
     return Src(src.register, (x, y, z, w), (nx, ny, nz, nw))
 
 
-def _selector_text(operand: WrittenOperand) -> str:
-    """The letter, 0 or 1 that one operand of an extended swizzle names."""
-    if operand.word in _SELECTORS:
-        return operand.word
-    token = operand.token if isinstance(operand.item, Token) else operand.item.token
-    raise FaultError(
-        f"unexpected {quoted(token)}",
-        "an extended swizzle is made of 0, 1 and components, each perhaps with a sign",
-        OPCODES["SWZ"].spec,
-        token,
-    )
-
-
 # Instruction statements to Instructions -----------------------------------------------------------
 
 ARRAYS = "3.11.4.2"
 TEXTURES = "3.11.6"
-
-
 TESTS_SECTION = "3.11.4.3"
 
 _TESTS = {
