@@ -25,6 +25,7 @@ from gpgpu_legacy.isa.expressions import (
     compose,
     constant,
     operation,
+    read,
 )
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
 from gpgpu_legacy.isa.program import Attribute, AttributeKind, Instruction, Program, TextureSource
@@ -123,7 +124,7 @@ def shader_key(
         extent = texture.extent if sized or not sampler.sole_filter else None
         units.append(SampledUnit(binding.unit, texture.kind, extent, sampler, texture.format))
     fog = [FOG_COORDINATE] if pass_.program.fog else []
-    read = dict.fromkeys([*pass_.program.attributes_read, *fog])
+    attributes = dict.fromkeys([*pass_.program.attributes_read, *fog])
     return ShaderKey(
         pass_.program,
         decisions.lookups,
@@ -131,7 +132,7 @@ def shader_key(
         len(decisions.varyings),
         tuple(units),
         tuple(plan.texture(name).format for name in pass_.targets),
-        bent_attributes(pass_, read, iterations_of(plan, pass_)),
+        bent_attributes(pass_, attributes, iterations_of(plan, pass_)),
         exact,
         arithmetic,
         Writes(alpha_test=pass_.alpha_test) if drawn else pass_.writes,
@@ -242,7 +243,7 @@ def fails_function(key: ShaderKey) -> Function:
     """From a fragment's alpha to whether the alpha test discards it."""
     alpha, test = Variable("alpha", FLOAT), key.writes.alpha_test
     assert test is not None
-    return Function("fails", (alpha,), (), fails(test, Read(alpha, (0,)), key.targets[0]))
+    return Function("fails", (alpha,), (), fails(test, read(alpha), key.targets[0]))
 
 
 TARGET_WIDTH = Variable("target_width", INT, Role.UNIFORM)
@@ -274,28 +275,20 @@ def unit_fetch(unit: SampledUnit) -> Function:
 
 def stored_colours(key: ShaderKey) -> list[Statement]:
     """Write the colours of a live fragment to its texels, or blend them."""
-    dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
+    dead = read(KILLED, axes=EVERYWHERE) > 0.0
     column, row = (
         operation(Operator.TO_INT, Given(Place.ORIGIN, (axis,)) + centre(axis)) for axis in range(2)
     )
-    return [
-        *([If(dead, (Return(),))] if key.program.kills or key.writes.alpha_test else []),
-        Declare(_AT, row * Read(TARGET_WIDTH, (0,)) + column),
-        *(
-            _store(number, channel, key)
-            for number, target in enumerate(key.targets)
-            for channel in key.writes.channels(target)
-        ),
-    ]
-
-
-def _store(number: int, channel: int, key: ShaderKey) -> Store:
-    """Alpha, which other channels may be weighted by, is the last."""
-    channels = key.targets[number].channels
-    places = [
-        Element((Read(_AT, (0,)) * channels + c,), target_array(number)) for c in range(channels)
-    ]
-    return Store(places[channel], _stored(key, number, channel, places))
+    statements: list[Statement] = [Declare(_AT, row * read(TARGET_WIDTH) + column)]
+    if key.program.kills or key.writes.alpha_test:
+        statements.insert(0, If(dead, (Return(),)))
+    for number, target in enumerate(key.targets):
+        channels, array = target.channels, target_array(number)
+        places = [Element((read(_AT) * channels + c,), array) for c in range(channels)]
+        # Alpha, which other channels may be weighted by, is the last.
+        for channel in key.writes.channels(target):
+            statements.append(Store(places[channel], _stored(key, number, channel, places)))
+    return statements
 
 
 def _stored(key: ShaderKey, number: int, channel: int, held: Sequence[Expression]) -> Expression:

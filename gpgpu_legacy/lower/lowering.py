@@ -429,12 +429,6 @@ def _destination(register: DestinationRegister, corner: int) -> Variable:
     return Variable(register.kind.value, VEC4, Role.RESULT, register.index)
 
 
-def result_variables(program: Program, targets: int) -> list[Variable]:
-    """The colours that a program writes, and those that targets need without being written."""
-    read = targets if program.has_separate_colors else 1
-    return [result_variable(n) for n in range(max(program.color_outputs, read))]
-
-
 def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
 ) -> dict[Variable, Expression]:
@@ -442,10 +436,12 @@ def cleared_registers(
     read = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     assigned = [s.variable for s in statements_below(statements) if isinstance(s, Assign)]
     read.update(assigned)
+    needed = targets if program.has_separate_colors else 1  # whether they are written or not
+    colours = map(result_variable, range(max(program.color_outputs, needed)))
     names = (*program.temporaries, CONDITION.name, _COPY.name)
     temporaries = starmap(temporary_variable, product(names, (0, *CORNERS)))
     flags = (v for v in assigned if v.type is FLOAT and v.role is Role.LOCAL)
-    registers = (*temporaries, *result_variables(program, targets), KILLED, LOD, *flags)
+    registers = (*temporaries, *colours, KILLED, LOD, *flags)
     return {r: compose([0.0] * r.type.width) for r in registers if r in read}
 
 

@@ -70,71 +70,67 @@ _UNHELD = 2  # references: the list's, and the one that getrefcount has
 _ELEMENTS = 1 << 14  # in a piece: waking a thread for less costs more, and a cache holds them
 
 
-class Moves:
-    """Inputs of a plan, and the textures that are cleared before them; or its outputs."""
+def moves(
+    transfers: Sequence[Transfer],
+    matrices: Sequence[Matrix],
+    textures: Mapping[str, Storage],
+    cleared: Sequence[str] = (),
+    *,
+    unpacks: bool = False,
+) -> Callable[[Mapping[str, F32]], None]:
+    """A function that clears textures, and then moves matrices to texels or, if it unpacks, back.
 
-    def __init__(
-        self,
-        transfers: Sequence[Transfer],
-        matrices: Sequence[Matrix],
-        textures: Mapping[str, Storage],
-        cleared: Sequence[str] = (),
-        *,
-        unpacks: bool = False,
-    ) -> None:
-        """matrices: the plan's. textures: from `roomy`."""
-        self._textures, self._cleared, self._unpacks = textures, cleared, unpacks
-        self._shapes = {matrix.name: (matrix.rows, matrix.columns) for matrix in matrices}
-        self._copied: list[NativePass] = []
-        self._firsts: list[tuple[str, int]] = []  # of each copy, its matrix and where it begins
-        self._padding: list[Stored] = []
-        self._others = [transfer for transfer in transfers if not self._copies(transfer)]
-        self._run = RepeatRun(self._copied) if self._copied else None
-        if self._run is not None:  # copies wait for nothing
-            items = self._run.items
-            items[:, BASE] = 0
-            # The channels of the same texels follow one another, while a cache has them.
-            items[:] = items[np.argsort(items[:, LOW], kind="stable")]
-
-    def run(self, arrays: Mapping[str, F32]) -> None:
-        """Clear, and move all."""
-        for name in self._cleared:
-            self._textures[name].reset()
-        if self._run is not None:
-            for (name, first), words in zip(self._firsts, self._run.words, strict=True):
-                words[:, MATRIX] = arrays[name].ctypes.data + first
-            self._run.run()
-        for part in self._padding:
-            part[...] = 0
-        for transfer in self._others:
-            storage = self._textures[transfer.texture]
-            move = storage.unload if self._unpacks else storage.load
-            move(arrays[transfer.matrix], transfer.region, transfer.rect, transfer.packing)
-
-    def _copies(self, transfer: Transfer) -> bool:
-        """Whether native threads do a transfer."""
-        planes = self._textures[transfer.texture].planes
+    matrices: the plan's. textures: from `roomy`. cleared: their names.
+    """
+    shapes = {matrix.name: (matrix.rows, matrix.columns) for matrix in matrices}
+    copied, firsts = list[NativePass](), list[tuple[str, int]]()  # of each, where it begins
+    others, padding = list[Transfer](), list[Stored]()
+    for transfer in transfers:
+        planes = textures[transfer.texture].planes
         if planes[0].dtype != np.float32:
-            return False
-        matrix = np.empty(self._shapes[transfer.matrix], np.float32)  # for its addresses alone
+            others.append(transfer)
+            continue
+        matrix = np.empty(shapes[transfer.matrix], np.float32)  # for its addresses alone
         views = views_of(matrix, transfer.region, transfer.rect, transfer.packing)
         for plane, view in zip(planes, views, strict=False):
             part, (rows, columns) = plane[slices(transfer.rect)], view.shape
-            if not self._unpacks:
-                self._padding += [p for p in (part[rows:], part[:rows, columns:]) if p.size]
+            if not unpacks:
+                padding += [p for p in (part[rows:], part[:rows, columns:]) if p.size]
             if view.size:
-                self._firsts.append((transfer.matrix, view.ctypes.data - matrix.ctypes.data))
-                self._add(part[:rows, :columns], view)
-        return True
+                firsts.append((transfer.matrix, view.ctypes.data - matrix.ctypes.data))
+                copied.append(_copy(part[:rows, :columns], view, unpacks=unpacks))
+    copies = RepeatRun(copied) if copied else None
+    if copies is not None:  # which wait for nothing
+        items = copies.items
+        items[:, BASE] = 0
+        # The channels of the same texels follow one another, while a cache has them.
+        items[:] = items[np.argsort(items[:, LOW], kind="stable")]
 
-    def _add(self, plane: Stored, matrix: F32) -> None:
-        """A copy to a plane, or from it. matrix: a view of its numbers, for its strides."""
-        words = np.zeros(COPY_WORDS, np.int64)
-        rows, columns = plane.shape
-        steps = np.stack([matrix.strides, plane.strides], axis=1).ravel()
-        words[PLANE:] = plane.ctypes.data, *steps, columns, self._unpacks
-        pieces = rectangles([(0, columns)], cut(rows, plane.size // _ELEMENTS, 1))
-        self._copied.append(NativePass(schedule_code().copy, words, pieces, plane.size, ()))
+    def move(arrays: Mapping[str, F32]) -> None:
+        for name in cleared:
+            textures[name].reset()
+        if copies is not None:
+            for (name, first), words in zip(firsts, copies.words, strict=True):
+                words[:, MATRIX] = arrays[name].ctypes.data + first
+            copies.run()
+        for part in padding:
+            part[...] = 0
+        for transfer in others:
+            storage = textures[transfer.texture]
+            one = storage.unload if unpacks else storage.load
+            one(arrays[transfer.matrix], transfer.region, transfer.rect, transfer.packing)
+
+    return move
+
+
+def _copy(plane: Stored, matrix: F32, *, unpacks: bool) -> NativePass:
+    """A copy to a plane, or from it. matrix: a view of its numbers, for its strides."""
+    words = np.zeros(COPY_WORDS, np.int64)
+    rows, columns = plane.shape
+    steps = np.stack([matrix.strides, plane.strides], axis=1).ravel()
+    words[PLANE:] = plane.ctypes.data, *steps, columns, unpacks
+    pieces = rectangles([(0, columns)], cut(rows, plane.size // _ELEMENTS, 1))
+    return NativePass(schedule_code().copy, words, pieces, plane.size, ())
 
 
 def new_results(plan: Plan) -> Callable[[], dict[str, F32]]:
@@ -222,8 +218,8 @@ class JitPrepared(HostPrepared):
         self._analysed: set[ComputePass] = set()
         self._steps = {part: self._prepared_steps(steps) for part, steps in fused.items()}
         self._observed: dict[int, tuple[_Step, ...]] = {}
-        self._inputs = Moves(plan.inputs, plan.operands, self.textures, self._reset)
-        self._outputs = Moves(plan.outputs, plan.results, self.textures, unpacks=True)
+        self._load = moves(plan.inputs, plan.operands, self.textures, self._reset)
+        self._unload = moves(plan.outputs, plan.results, self.textures, unpacks=True)
         self._new_results = new_results(plan)
 
     def _make_ready(self, *, observed: bool) -> None:
@@ -254,17 +250,17 @@ class JitPrepared(HostPrepared):
         if resume:
             super()._upload(operands, resume=resume)
         else:
-            self._inputs.run(operands)
+            self._load(operands)
 
     def _read_back(self) -> dict[str, F32]:
         results = self._new_results()
-        self._outputs.run(results)
+        self._unload(results)
         return results
 
     def _release(self) -> None:
         super()._release()
         self._steps, self._observed = {}, {}
-        del self._staging, self._inputs, self._outputs, self._new_results
+        del self._staging, self._load, self._unload, self._new_results
 
     # Preparing -----------------------------------------------------------------------------
 

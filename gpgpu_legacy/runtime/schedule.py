@@ -80,11 +80,6 @@ class Staging:
     def __init__(self) -> None:
         self.floats: NDArray[np.float32] = np.empty(0, np.float32)
 
-    def require(self, floats: int) -> None:
-        """Provide this many floats."""
-        if floats > self.floats.size:
-            self.floats = aligned(1, floats, np.float32)
-
 
 def native_passes(
     native: NativeCode,
@@ -113,7 +108,9 @@ def native_passes(
     together = min(wanted, max(1, most))
     words[DEPTH] = max(1, _PANEL_BYTES // (4 * iteration))
     words[PANEL] = together * iteration
-    staging.require(len(panels) * together * iteration)
+    floats = len(panels) * together * iteration
+    if floats > staging.floats.size:
+        staging.floats = aligned(1, floats, np.float32)
     rounds = -(-wanted // together)
     columns = cut(width, -(-width // _PIECE_COLUMNS), tile.width)
     most = min(threads * _PIECES, work * together // _LEAST_STAGED) // len(columns)

@@ -5,7 +5,7 @@ The arrays are allocated once for a prepared plan, and filled by each run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 
 import numpy as np
@@ -44,7 +44,7 @@ def results_bytes(plan: Plan) -> int:
 
 
 def packing_bytes(plan: Plan) -> int:
-    """Bytes in which a HostInput for each input and a HostOutput for each output pack texels.
+    """Bytes in which a host_input for each input and a HostOutput for each output pack texels.
 
     Texels of a format that rounds take memory twice: as float32, and in the format.
     """
@@ -60,27 +60,22 @@ def packing_bytes(plan: Plan) -> int:
     return total
 
 
-class HostInput:
-    """An input, packed on the host."""
+def host_input(plan: Plan, input_: Transfer) -> Callable[[F32], Stored]:
+    """A function from the matrix of an input to the texels of its rectangle.
 
-    def __init__(self, plan: Plan, input_: Transfer) -> None:
-        """input_: of the plan."""
-        self.input = input_
-        self.format: Format = plan.texture(input_.texture).format
-        # Texels outside of the region are 0 and stay so.
-        self._shape = (input_.rect.height, input_.rect.width, self.format.channels)
-        is_matrix = _is_matrix(plan, input_, plan.operands)
-        self._texels = None if is_matrix else np.zeros(self._shape, np.float32)
+    They are (height, width, channels) as the texture stores them, and valid until the next call.
+    """
+    texel_format = plan.texture(input_.texture).format
+    shape = (input_.rect.height, input_.rect.width, texel_format.channels)
+    if _is_matrix(plan, input_, plan.operands):
+        return lambda matrix: matrix.reshape(shape)
+    texels = np.zeros(shape, np.float32)  # outside of the region they stay so
 
-    def stored(self, matrix: F32) -> Stored:
-        """The texels of the rectangle, (height, width, channels) as the texture stores them.
+    def packed(matrix: F32) -> Stored:
+        pack(matrix, texels, input_.region, input_.packing)
+        return encode(texels, texel_format)
 
-        They are valid until the next call.
-        """
-        if self._texels is None:
-            return matrix.reshape(self._shape)
-        pack(matrix, self._texels, self.input.region, self.input.packing)
-        return encode(self._texels, self.format)
+    return packed
 
 
 class HostOutput:

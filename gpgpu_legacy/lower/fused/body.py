@@ -268,7 +268,7 @@ class _Draw(AxesLowering):
             value = merged(blend, source, held, channels, texel_format, as_level=as_level)
             value = self.with_names(value) if weighs else value
             if draw.discards:
-                dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
+                dead = read(KILLED, axes=EVERYWHERE) > 0.0
                 value = operation(Operator.SELECT, dead, components(held, channels), value)
             writes.append(Assign(held.variable, channels, value, instruction))
         return writes

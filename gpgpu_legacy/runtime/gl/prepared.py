@@ -33,7 +33,7 @@ from gpgpu_legacy.runtime.prepared import (
     Prepared,
     zero_results,
 )
-from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
+from gpgpu_legacy.runtime.transfers import HostOutput, cleared_first, host_input
 
 PATIENCE_S = 10.0
 """After a longer run, the context is checked: drivers silently reset a device after waiting too
@@ -154,7 +154,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         plan, self._device = self.plan, device
         inputs, outputs = (device.inputs, device.outputs) if device else ((), ())
         self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
-        self._inputs = [(i, None if i in inputs else HostInput(plan, i)) for i in plan.inputs]
+        self._inputs = [(i, None if i in inputs else host_input(plan, i)) for i in plan.inputs]
         self._host_outputs = [HostOutput(plan, o) for o in plan.outputs if o not in outputs]
 
     def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
@@ -169,7 +169,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
             if values is None:
                 continue
             if host:
-                self._store.write(input_.texture, input_.rect, host.stored(values))
+                self._store.write(input_.texture, input_.rect, host(values))
             elif device:
                 device.send(input_, values)
         if device:
