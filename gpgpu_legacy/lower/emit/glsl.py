@@ -6,7 +6,7 @@ assigned variable is `precise`, so that no compiler reorders a sum.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
@@ -47,9 +47,9 @@ from gpgpu_legacy.isa.statements import (
 from gpgpu_legacy.isa.types import COMPARISONS, Kind, Operator, type_of
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import (
+    CONSTANT,
     EXACT_HELPERS,
     HELPERS,
-    TO_HALF,
     Helper,
     quantize,
     quantize_wide,
@@ -208,9 +208,9 @@ class GlslEmitter(TextEmitter):
         Call it after all statements are spelled: functions may need uniforms.
         """
         functions = []
-        one = self._number(1.0) if HELPERS["power"] in self._helpers else ""
+        one = self._number(1.0) if HELPERS[Operator.POWER] in self._helpers else ""
         spelled = {"precise": self.dialect.precise, "one": one}
-        helpers = sorted(self._helpers.items(), key=lambda each: each[0] is not HELPERS["constant"])
+        helpers = sorted(self._helpers.items(), key=lambda each: each[0] is not CONSTANT)
         for helper, widths in helpers:
             functions.append(helper.definition(spelled))
             functions += [helper.overload(width) for width in sorted(widths - {1})]
@@ -227,17 +227,16 @@ class GlslEmitter(TextEmitter):
     # Statements
 
     def block(self, statements: Sequence[Statement], depth: int = 1) -> list[str]:
-        """Statements as lines, indented that many times."""
-        return [
-            "    " * depth + line for statement in statements for line in self.statement(statement)
-        ]
-
-    def statement(self, statement: Statement) -> list[str]:
-        """A statement as lines, after the lines that compute its functions' arguments."""
-        outer, self._before = self._before, []
-        lines = self._lines(statement)
-        before, self._before = self._before, outer
-        return before + lines
+        """Statements as lines, indented that many times, each after the lines that compute its
+        functions' arguments.
+        """
+        outer, lines = self._before, list[str]()
+        for statement in statements:
+            self._before = []
+            own = self._lines(statement)
+            lines += self._before + own
+        self._before = outer
+        return ["    " * depth + line for line in lines]
 
     def _lines(self, statement: Statement) -> list[str]:  # noqa: PLR0911 - a case each
         match statement:
@@ -343,10 +342,7 @@ class GlslEmitter(TextEmitter):
         return "." + "".join(COMPONENTS[c] for c in components)
 
     def compose(self, value: Compose) -> str:
-        parts = value.operands
-        same = all(part is parts[0] for part in parts)
-        listed = [self.expression(part) for part in (parts[:1] if same else parts)]
-        return f"{value.type.word}({', '.join(listed)})"
+        return f"{value.type.word}({', '.join(map(self.expression, _listed(value)))})"
 
     def call(self, value: Call) -> str:
         name = self._defined(value.function)
@@ -379,7 +375,7 @@ class GlslEmitter(TextEmitter):
             return literal(numbers[0]) if plain else self._number(numbers[0])
         texts = [bare_literal(number) for number in numbers]
         text = f"{kind.word}({', '.join(texts[:1] if len(set(texts)) == 1 else texts)})"
-        return f"{self.helper(HELPERS['constant'], kind.width)}({text})" if self._hides else text
+        return f"{self.helper(CONSTANT, kind.width)}({text})" if self._hides else text
 
     def _number(self, value: float) -> str:
         """A number, computed from uniforms if it must be hidden."""
@@ -390,12 +386,12 @@ class GlslEmitter(TextEmitter):
             name = "zero" if text == "0.0" else "one"
             self._hidden[name] = None
             return name
-        return f"{self.helper(HELPERS['constant'], 1)}({text})"
+        return f"{self.helper(CONSTANT, 1)}({text})"
 
     def helper(self, helper: Helper, width: int) -> str:
         """The name of a helper that is called with numbers, or with vectors of that width."""
         self._helpers.setdefault(helper, set()).add(width)
-        if helper is HELPERS["constant"]:
+        if helper is CONSTANT:
             self._hidden["zero"] = None
         return helper.name
 
@@ -414,29 +410,21 @@ class GlslEmitter(TextEmitter):
             return f"inversesqrt({self.expression(root)})", ATOM
         return super().operation(value)
 
-    def other(self, value: Operation) -> tuple[str, int]:  # noqa: PLR0911 - a case each
+    def other(self, value: Operation) -> tuple[str, int]:
         operator, operands, width = value.operator, value.operands, value.type.width
         match operator:
             case Operator.SELECT:
                 return self._select(value)
-            case Operator.NEGATE:
-                return self._called(HELPERS["negated"], operands, width), ATOM
-            case Operator.POWER:
-                return self._called(HELPERS["power"], operands, width), ATOM
-            case Operator.SATURATE:
-                if self.exact:
-                    return self._called(HELPERS["saturated"], operands, width), ATOM
+            case Operator.SATURATE if not self.exact:
                 return f"clamp({self.argument(operands[0], width)}, 0.0, 1.0)", ATOM
             case Operator.ROUND:
                 return self._rounded(operands[0]), ATOM
-            case Operator.HALF:
-                return self._called(TO_HALF, operands, width), ATOM
             case Operator.NOT:
                 return f"!{self.inside(operands[0], SIGN)}", SIGN
             case Operator.IS_NAN:
                 bits = f"(floatBitsToUint({self.expression(operands[0])}) & 0x7fffffffu)"
                 return f"{bits} > 0x7f800000u", COMPARISON
-        raise AssertionError(operator)
+        return self._called(HELPERS[operator], operands, width), ATOM
 
     def _rounded(self, value: Expression) -> str:
         """A value rounded to the arithmetic; computed in double if a float could not hold it."""
@@ -465,9 +453,8 @@ class GlslEmitter(TextEmitter):
                     return f"{self.called[operator]}({', '.join(parts)})"
                 if operator is Operator.NEGATE and _rounds(value):
                     return f"(-{parts[0]})"
-            case Compose(operands=operands) if _rounds(value):
-                same = all(operand is operands[0] for operand in operands)
-                parts = [self.wide(part) for part in (operands[:1] if same else operands)]
+            case Compose() if _rounds(value):
+                parts = [self.wide(part) for part in _listed(value)]
                 return f"{type_of(Kind.DOUBLE, value.type.width).word}({', '.join(parts)})"
             case Swizzle(operands=(vector,), components=components) if _rounds(vector):
                 return f"{self.wide(vector)}{self.suffix(components, vector.type.width)}"
@@ -483,7 +470,7 @@ class GlslEmitter(TextEmitter):
         """
         if isinstance(value, Constant):
             divided = operation.operator is Operator.DIVIDE and value is operation.operands[0]
-            if operation.operator in COMPARISONS or (divided and set(value.values) == {1.0}):
+            if operation.operator in COMPARISONS or (divided and _is_one(value)):
                 return self.constant(value, plain=value.type.width == 1)
         return self.inside(value, binds)
 
@@ -491,18 +478,14 @@ class GlslEmitter(TextEmitter):
         """A choice. Floats use a function: a compiler may turn an imprecise choice into a min or a
         max, which treat NaN differently.
         """
-        condition, chosen, other = value.operands
+        (condition, *results), width = value.operands, value.type.width
         if value.type.kind is Kind.FLOAT and _of_floats(condition, COMPARISONS):
             assert isinstance(condition, Operation)
-            helper = HELPERS[condition.operator.value]
-            compared = [self._compared(c, value.type.width) for c in condition.operands]
-            results = [self.argument(v, value.type.width) for v in (chosen, other)]
-            name = self.helper(helper, value.type.width)
-            return f"{name}({', '.join([*compared, *results])})", ATOM
-        width = value.type.width
+            texts = [self._compared(c, width) for c in condition.operands]
+            texts += [self.argument(v, width) for v in results]
+            return f"{self.helper(HELPERS[condition.operator], width)}({', '.join(texts)})", ATOM
         a, b = (
-            self.widened(v, width) if v.type.width < width else self.inside(v, OR)
-            for v in (chosen, other)
+            self.widened(v, width) if v.type.width < width else self.inside(v, OR) for v in results
         )
         return f"{self.inside(condition, OR)} ? {a} : {b}", CHOICE
 
@@ -529,9 +512,22 @@ def _rounds(value: Expression) -> bool:
 
 def _reciprocal_root(value: Operation) -> Expression | None:
     """The operand x of a value 1/√x."""
-    if value.operator is not Operator.DIVIDE:
-        return None
-    one, root = value.operands
-    is_root = isinstance(root, Operation) and root.operator is Operator.SQRT
-    is_one = isinstance(one, Constant) and set(one.values) == {1.0}
-    return root.operands[0] if is_root and is_one else None
+    match value.operator, *value.operands:
+        case Operator.DIVIDE, one, Operation(operator=Operator.SQRT, operands=(x,)) if _is_one(one):
+            return x
+    return None
+
+
+def _is_one(value: object) -> bool:
+    return isinstance(value, Constant) and set(value.values) == {1.0}
+
+
+def _listed(value: Compose) -> tuple[Expression, ...]:
+    """The arguments of a vector's constructor: one if all its components are the same."""
+    parts = value.operands
+    return parts[:1] if all(part is parts[0] for part in parts) else parts
+
+
+def shader_text(head: Iterable[str], body: Iterable[str]) -> str:
+    """A shader's text. body: the lines of main."""
+    return "\n".join([*head, "", "void main() {", *body, "}", ""])

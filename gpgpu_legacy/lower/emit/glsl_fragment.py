@@ -22,6 +22,7 @@ from gpgpu_legacy.lower.emit.glsl import (
     Dialect,
     GlslEmitter,
     attribute_name,
+    shader_text,
     variable_name,
 )
 from gpgpu_legacy.lower.fragments import (
@@ -93,7 +94,7 @@ class PassEmitter(GlslEmitter):
                 "    ivec2 doubled = ivec2(fragment * 2.0), extent = ivec2(size);",
                 "    int side = doubled.y * extent.x > doubled.x * extent.y ? 1 : 0;",
             ]
-        return "\n".join([*head, "", "void main() {", *start, *body, "}", ""])
+        return shader_text(head, [*start, *body])
 
 
 class _FragmentEmitter(PassEmitter):

@@ -54,44 +54,6 @@ def _select(name: str, sign: str) -> Helper:
     return Helper(f"select_{name}", "xyab", body)
 
 
-HELPERS = {
-    "less": _select("less", "<"),
-    "less_equal": _select("less_equal", "<="),
-    "greater": _select("greater", ">"),
-    "greater_equal": _select("greater_equal", ">="),
-    # Mesa 22.3 takes -r.x * r.y for a number that is not positive (it looks past the two letters),
-    # and a comparison with 0 later on is folded away. It does not recognise a changed sign bit as a
-    # negation.
-    "negated": Helper(
-        "negated", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); "
-    ),
-    "constant": Helper(
-        "constant", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ floatBitsToUint(zero)); "
-    ),
-    # GLSL's clamp of a NaN is undefined: NVIDIA's gives 1 if it is an absolute value.
-    "saturated": Helper(
-        "saturated",
-        "a",
-        " {precise}bool d = a > 0.0; {precise}float b = d ? a : 0.0;"
-        " {precise}bool e = b < 1.0; {precise}float c = e ? b : 1.0; return c; ",
-    ),
-    # An imprecise product of a logarithm may become pow, which is wrong for a base of 0.
-    "power": Helper(
-        "power",
-        "ab",
-        " {precise}float c = b == 0.0 || a == 1.0 ? {one} : exp2(b * log2(a)); return c; ",
-    ),
-}
-
-# GLSL's own may be units in the last place off (4.30, section 4.7.1). A double has more than twice
-# the digits of a float and two more, so that rounding twice is rounding once.
-EXACT_HELPERS = {
-    Operator.DIVIDE: Helper("quotient", "ab", " return float(double(a) / double(b)); "),
-    Operator.SQRT: Helper("root", "a", " return float(sqrt(double(a))); "),
-}
-"""Functions that round to the nearest float, which GLSL's own operations need not."""
-
-
 def _floating(given: Floating, *, chops: bool) -> str:
     """Rounds to a floating-point format with fewer digits than float32's."""
     dropped, unit = 24 - given.digits, 2.0 ** (given.least + 1 - given.digits)
@@ -194,5 +156,43 @@ def quantize_wide(arithmetic: Arithmetic) -> Helper:
     return Helper("quantize_wide", "a", body, precision="d")
 
 
-TO_HALF = replace(quantize(FP16), name="to_half")
-"""The function that rounds a float32 to a 16-bit float texture's format."""
+CONSTANT = Helper(
+    "constant", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ floatBitsToUint(zero)); "
+)
+"""Hides a number from the compiler, by the uniform `zero`."""
+
+HELPERS = {
+    Operator.LESS: _select("less", "<"),
+    Operator.LESS_EQUAL: _select("less_equal", "<="),
+    Operator.GREATER: _select("greater", ">"),
+    Operator.GREATER_EQUAL: _select("greater_equal", ">="),
+    # Mesa 22.3 takes -r.x * r.y for a number that is not positive (it looks past the two letters),
+    # and a comparison with 0 later on is folded away. It does not recognise a changed sign bit as a
+    # negation.
+    Operator.NEGATE: Helper(
+        "negated", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); "
+    ),
+    # GLSL's clamp of a NaN is undefined: NVIDIA's gives 1 if it is an absolute value.
+    Operator.SATURATE: Helper(
+        "saturated",
+        "a",
+        " {precise}bool d = a > 0.0; {precise}float b = d ? a : 0.0;"
+        " {precise}bool e = b < 1.0; {precise}float c = e ? b : 1.0; return c; ",
+    ),
+    # An imprecise product of a logarithm may become pow, which is wrong for a base of 0.
+    Operator.POWER: Helper(
+        "power",
+        "ab",
+        " {precise}float c = b == 0.0 || a == 1.0 ? {one} : exp2(b * log2(a)); return c; ",
+    ),
+    Operator.HALF: replace(quantize(FP16), name="to_half"),
+}
+"""The functions of operations; of a comparison, the choice that depends on it."""
+
+# GLSL's own may be units in the last place off (4.30, section 4.7.1). A double has more than twice
+# the digits of a float and two more, so that rounding twice is rounding once.
+EXACT_HELPERS = {
+    Operator.DIVIDE: Helper("quotient", "ab", " return float(double(a) / double(b)); "),
+    Operator.SQRT: Helper("root", "a", " return float(sqrt(double(a))); "),
+}
+"""Functions that round to the nearest float, which GLSL's own operations need not."""

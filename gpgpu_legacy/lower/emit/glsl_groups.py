@@ -4,16 +4,21 @@ lower/groups/tiling.py and lower/temporal/tiling.py make the statements. Texture
 storage buffers: a vec4 or a float per texel. Read-only textures can instead be buffer textures of
 the same buffers, which some devices read faster. The differences between passes of one Content are
 in a uniform block; `uniform_blocks` makes its bytes from their Arguments.
+
+A chain is a shader of passes of few fragments, one after another in one work group. Each pass is a
+function around its statements. Names that several passes have are told apart by the preprocessor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from gpgpu_legacy.isa.expressions import Array, Element, Fetch, Given, Variable
 from gpgpu_legacy.isa.statements import Call, Statement
-from gpgpu_legacy.lower.emit.glsl import GlslEmitter
+from gpgpu_legacy.isa.types import INT, VEC4
+from gpgpu_legacy.lower.emit.glsl import GlslEmitter, shader_text
 from gpgpu_legacy.lower.emit.glsl_fragment import COMPUTE, buffer, declared
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, live_segments, refuse_unsupported
@@ -46,6 +51,14 @@ BLOCK = "Run"
 ITERATIONS = "iterations"
 """The name of the uniform, an ivec2, that has the first iteration and the one after the last."""
 
+CHAIN = GroupShape((1024, 1), columns=1, rows=1, k_depth=0)
+"""The only work group of a chain; no device has fewer invocations."""
+
+AGAIN = "again"
+"""The uniform of the least value of a condition with which a chain runs."""
+
+_BLOCK_HEAD = f"layout(std140, binding = 0) uniform {BLOCK} {{"
+
 
 @lru_cache(maxsize=256)
 def emit_groups(
@@ -66,7 +79,6 @@ def emit_groups(
     body = fused_body(content, as_level=False)
     staging = choose_staging(content, body, shape, shared_bytes, in_quads=not fetches)
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
-    emitter = GroupEmitter(content, fetched, exact=exact)
     buffers = []
     for number, surface in enumerate(content.surfaces):
         array = texture_array(content, number)
@@ -85,22 +97,22 @@ def emit_groups(
         CORNER: f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height})",
     }
     statements = GroupTiling(content, body, staging).all_statements()
-    return emitter.code(staging.shape, buffers, staging.arrays, known, statements)
+    emitter = _GroupEmitter(content, exact=exact, fetched=fetched)
+    return emitter.code(
+        staging.shape, buffers, staging.arrays, known, statements, iterations="ivec2"
+    )
 
 
-class GroupEmitter(GlslEmitter):
+class _GroupEmitter(GlslEmitter):
     """Texels are elements of buffers; the passes' values are in the uniform block.
 
-    fetched: the names of the arrays that are buffer textures. iterations: the type of the
-    uniform ITERATIONS.
+    fetched: the numbers of the surfaces that are buffer textures.
     """
 
-    def __init__(
-        self, content: Content, fetched: Iterable[int], *, exact: bool, iterations: str = "ivec2"
-    ) -> None:
+    def __init__(self, content: Content, *, exact: bool, fetched: Collection[int] = ()) -> None:
         super().__init__(COMPUTE, exact=exact)
-        self.content, self.fetched, self.iterations = content, tuple(fetched), iterations
-        self.arrays = {texture_array(content, number).name for number in self.fetched}
+        self.content, self.fetched = content, tuple(fetched)
+        self.arrays = {texture_array(content, number).name for number in fetched}
 
     def element(self, value: Element) -> str:
         if value.array.name not in self.arrays:
@@ -116,6 +128,11 @@ class GroupEmitter(GlslEmitter):
     def fetch(self, fetch: Fetch) -> str:
         return self.expression(Call(fetch.operands, surface_fetch(self.content, fetch.texture)))
 
+    def members(self) -> list[str]:
+        """The declarations of a pass's values in the block."""
+        vectors = [Variable(self.source(given), VEC4) for given in self.given.values()]
+        return [f"{declared(v)};" for v in (*vectors, *block_variables(self.content))]
+
     def code(
         self,
         shape: GroupShape,
@@ -123,25 +140,30 @@ class GroupEmitter(GlslEmitter):
         shared: Iterable[Array],
         known: Mapping[Variable, str],
         statements: Sequence[Statement],
+        *,
+        iterations: str,
     ) -> GroupCode:
-        """The shader around the statements of main. known: the statements that they begin with."""
+        """The shader around the statements of main. known: the variables that they begin with.
+        iterations: the type of the uniform ITERATIONS.
+        """
         lines = self.block(statements)
         (uniforms, functions), (across, up) = self.head(), shape.threads
         head = [*COMPUTE.header, *uniforms]
         head += [f"layout(local_size_x = {across}, local_size_y = {up}) in;", *buffers]
-        head.append(f"uniform {self.iterations} {ITERATIONS};")
-        head.append(f"layout(std140, binding = 0) uniform {BLOCK} {{")
-        head += [f"    vec4 {self.source(given)};" for given in self.given.values()]
-        head += [f"    {declared(variable)};" for variable in block_variables(self.content)]
-        head.append("};")
+        head += [f"uniform {iterations} {ITERATIONS};", _BLOCK_HEAD]
+        head += [*(f"    {member}" for member in self.members()), "};"]
         for array in shared:
             lengths = "".join(f"[{length}]" for length in array.extents)
             head.append(f"shared {array.element.word} {array.name}{lengths};")
-        places = {FIRST: f"{ITERATIONS}.x", LAST: f"{ITERATIONS}.y", **known}
-        start = [f"    {declared(variable)} = {text};" for variable, text in places.items()]
-        text = "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
+        known = {FIRST: f"{ITERATIONS}.x", LAST: f"{ITERATIONS}.y", **known}
+        text = shader_text([*head, *functions], [*_initialised(known), *lines])
         trips = sum(s.trips for draw in self.content.draws for s in live_segments(draw))
         return GroupCode(text, shape, tuple(self.given.values()), trips, self.fetched)
+
+
+def _initialised(known: Mapping[Variable, str]) -> list[str]:
+    """Declarations with values."""
+    return [f"    {declared(variable)} = {text};" for variable, text in known.items()]
 
 
 @lru_cache(maxsize=256)
@@ -158,7 +180,6 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
     """
     refuse_unsupported(content.content)
     body = fused_body(content.content, as_level=False)
-    emitter = GroupEmitter(content.content, (), exact=exact, iterations="ivec3")
     buffers, surfaces = [], content.content.surfaces
     for number, surface in enumerate(surfaces):
         writes = surface.written and number not in content.live
@@ -170,12 +191,74 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
     shared = [shared_array(content, shape, number) for number in content.near]
     (left, _), (down, _) = shape.margins(content.reach)
     width, height = shape.stored(content.reach)
-    corner = f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height}) - ivec2({left}, {down})"
     known = {
         COMPLETE: f"{ITERATIONS}.z != 0",
         THREAD: "ivec2(gl_LocalInvocationID.xy)",
-        CORNER: corner,
+        CORNER: f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height}) - ivec2({left}, {down})",
     }
     group = GroupShape(shape.threads, shape.columns, shape.rows, k_depth=0)
     statements = TemporalTiling(content, body, shape).all_statements()
-    return emitter.code(group, buffers, shared, known, statements)
+    emitter = _GroupEmitter(content.content, exact=exact)
+    return emitter.code(group, buffers, shared, known, statements, iterations="ivec3")
+
+
+# Chains ------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def emit_chain(
+    links: tuple[tuple[Content, int, tuple[int, ...]], ...],
+    asked: tuple[int, int] | None = None,
+    *,
+    exact: bool,
+) -> tuple[GroupCode, ...]:
+    """The codes of Contents of one pass each, in one text.
+
+    links: of each Content, the number of fragments across that are computed at once, a power of
+    two, and the bindings of its surfaces' buffers. The uniform block has the blocks of all Contents
+    in order. asked: the binding of a buffer whose first number must be AGAIN or more, or nothing
+    runs; and the binding of an integer that counts how often the chain has run.
+    """
+    threads, _ = CHAIN.threads
+    head = [*COMPUTE.header, f"layout(local_size_x = {threads}) in;"]
+    block, buffers, functions = list[str](), dict[int, str](), list[str]()
+    main = ["    ivec2 corner;"]
+    vectors: list[tuple[Given, ...]] = []
+    for n, (content, across, places) in enumerate(links):
+        emitter = _GroupEmitter(content, exact=exact)
+        body = fused_body(content, as_level=False)
+        staging = choose_staging(content, body, CHAIN, 0)
+        lines = emitter.block(GroupTiling(content, body, staging).all_statements())
+        uniforms, own = emitter.head()
+        vectors.append(tuple(emitter.given.values()))
+        head.append(f"struct Values{n} {{ {' '.join(emitter.members())} }};")
+        block.append(f"    Values{n} run{n};")
+        members = [*map(emitter.source, vectors[-1]), *(v.name for v in block_variables(content))]
+        renamed = {name: f"run{n}.{name}" for name in members}
+        renamed |= {name: f"{name}_{n}" for name in emitter.function_names()}
+        for number, place in enumerate(places):
+            array = texture_array(content, number)
+            renamed[array.name] = f"buffer{place}"
+            buffers[place] = buffer(place, "coherent ", replace(array, name=f"buffer{place}"))
+        here = "int(gl_LocalInvocationIndex)"
+        known = {THREAD: f"ivec2({here} % {across}, {here} / {across})", FIRST: "0", LAST: "1"}
+        functions += [f"#define {name} {other}" for name, other in renamed.items()]
+        functions += [*uniforms, *own, f"void pass{n}({declared(CORNER)}) {{"]
+        functions += [*_initialised(known), *lines, "}", *(f"#undef {name}" for name in renamed)]
+        main += [
+            f"    for (corner.y = 0; corner.y < run{n}.extent.y; corner.y += {threads // across})",
+            f"        for (corner.x = 0; corner.x < run{n}.extent.x; corner.x += {across})",
+            f"            pass{n}(corner);",
+            "    memoryBarrierBuffer();",
+            "    barrier();",
+        ]
+    if asked is not None:
+        condition, counter = asked
+        head += [f"uniform float {AGAIN};", buffer(counter, "", Array("runs", INT))]
+        main[1:1] = [
+            f"    if (!(buffer{condition}[0] >= {AGAIN})) return;",
+            "    if (gl_LocalInvocationIndex == 0) runs[0]++;",
+            "    barrier();",
+        ]
+    text = shader_text([*head, _BLOCK_HEAD, *block, "};", *buffers.values(), *functions], main)
+    return tuple(GroupCode(text, CHAIN, own, 0) for own in vectors)

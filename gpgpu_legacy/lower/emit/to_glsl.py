@@ -54,6 +54,7 @@ from gpgpu_legacy.lower.emit.glsl import (
     attribute_name,
     literal,
     parameter_name,
+    shader_text,
 )
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, GLSL_ES
 from gpgpu_legacy.lower.emit.hosts import host_code
@@ -360,9 +361,8 @@ class _Translator(GlslEmitter):
             lines.append(f"layout(location = {number}) out vec4 {name};  // result.color[{number}]")
             lines += [f"precise {name};"] * bool(self.dialect.precise)
         depth = [f"    gl_FragDepth = {self.name(v)}.z;" for v in results if not _is_colour(v)]
-        lines += [*functions, "", "void main() {", *body, *depth, "}", ""]
-        text, header = "\n".join(lines), self.dialect.header
-        return Translation(self.program, text, header, inputs, self.exact)
+        text = shader_text([*lines, *functions], [*body, *depth])
+        return Translation(self.program, text, self.dialect.header, inputs, self.exact)
 
 
 _NO_BIAS = Constant((0.0,), FLOAT)

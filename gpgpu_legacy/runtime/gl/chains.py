@@ -12,7 +12,7 @@ import numpy as np
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, moved_alone
-from gpgpu_legacy.lower.emit.glsl_chain import CHAIN
+from gpgpu_legacy.lower.emit.glsl_groups import CHAIN
 from gpgpu_legacy.lower.fused.content import (
     Arguments,
     Content,

@@ -19,9 +19,14 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.types import DTYPES, Kind
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps, undecided
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
-from gpgpu_legacy.lower.emit.glsl_chain import AGAIN, emit_chain
 from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
-from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal
+from gpgpu_legacy.lower.emit.glsl_groups import (
+    AGAIN,
+    ITERATIONS,
+    emit_chain,
+    emit_groups,
+    emit_temporal,
+)
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError, group_content
 from gpgpu_legacy.lower.groups.invocation import GroupCode, uniform_blocks
