@@ -15,7 +15,7 @@ so a program of many such lookups stays small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -92,65 +92,59 @@ Component = tuple[Variable, int]
 """A component of a variable, which has a TileValue."""
 
 
-class Scope:
-    """Expressions of one statement, or of one call of a function, component by component.
+class _Scope:
+    """The statements of a tile, or a call of a function, whose expressions are emitted component by
+    component. Parts that a statement shares are emitted once.
 
-    Shared parts are emitted once. values: of components of variables. declared: the expressions of
-    the block's variables, which are emitted where they are read.
+    values: of components of variables. declared: the expressions of the block's variables, which
+    are emitted where they are read.
     """
 
-    def __init__(
-        self,
-        module: _Module,
-        memory: TileMemory,
-        values: Mapping[Component, TileValue],
-        declared: Mapping[Variable, Expression],
-    ) -> None:
-        """Nothing emitted yet."""
-        self._module, self._memory, self._values, self._declared = module, memory, values, declared
-        self._grids: dict[tuple[int, int], TileValue] = {}
-        self._known: dict[Any, Any] = {}
+    def __init__(self, module: _Module, memory: TileMemory) -> None:
+        self.module, self.memory, self.emit = module, memory, memory.emit
+        self.values: dict[Component, TileValue] = {}
+        self.declared: dict[Variable, Expression] = {}
+        self.shared: dict[Any, Any] = {}
 
-    @classmethod
-    def of(
-        cls, module: _Module, memory: TileMemory, function: Function, arguments: list[TileValue]
-    ) -> Scope:
+    def called(self, function: Function, arguments: list[TileValue]) -> _Scope:
         """The body of a function of the IR, with its arguments bound."""
+        scope = _Scope(self.module, self.memory)
         bound = ((parameter, 0) for parameter in function.parameters)
-        values = memory.sizes | dict(zip(bound, arguments, strict=True))
-        declared = {
+        scope.values = self.memory.sizes | dict(zip(bound, arguments, strict=True))
+        scope.declared = {
             statement.variable: statement.value
             for statement in function.body
             if isinstance(statement, Declare) and statement.value is not None
         }
-        scope = cls(module, memory, values, declared)
         if not _fetches(function):  # its values follow from one another, in chains too long to nest
-            for value in declared.values():
+            for value in scope.declared.values():
                 if value.type.width == 1:
-                    memory.emit.emit_now([scope.component(value, 0)])
+                    self.emit.emit_now([scope.component(value, 0)])
         return scope
+
+    # Expressions
 
     def component(self, value: Expression, index: int) -> TileValue:
         """A component of an expression, or the number for all components."""
         if value.type.width == 1:
             index = 0
         key = (id(value), index)
-        if key not in self._grids:
-            self._grids[key] = self._component(value, index)
-        return self._grids[key]
+        if key not in self.shared:
+            self.shared[key] = self._component(value, index)
+        grid: TileValue = self.shared[key]
+        return grid
 
     def _component(self, value: Expression, index: int) -> TileValue:  # noqa: PLR0911 - a case each
         match value:
             case Operation(operands=operands):
                 grids = [self.component(operand, index) for operand in operands]
-                emit = self._memory.emit
-                return emit.map(emit.instruction(value), *grids)
+                return self.emit.map(self.emit.instruction(value), *grids)
             case Read(variable=variable, components=wanted):
-                if variable in self._declared:
-                    return self.component(self._declared[variable], wanted[index])
-                return self._values[variable, wanted[index]]
+                if variable in self.declared:
+                    return self.component(self.declared[variable], wanted[index])
+                return self.values[variable, wanted[index]]
             case Constant(values=numbers):
-                return self._memory.emit.constant(numbers[index], value.type.kind)
+                return self.emit.constant(numbers[index], value.type.kind)
             case Compose(operands=parts):
                 return self.component(parts[index], 0)
             case Swizzle(operands=(Call() as call,), components=wanted):
@@ -160,18 +154,18 @@ class Scope:
             case Given():
                 return self._given(value, index)
             case Texel(lookup=AffineLookup() as lookup, components=wanted, advance=advance):
-                channel = AffineChannel(lookup, wanted[index], advance, self._memory.trips)
-                return self._memory.texel(channel)
+                channel = AffineChannel(lookup, wanted[index], advance, self.memory.trips)
+                return self.memory.texel(channel)
             case Call():
                 return self._called(value, tuple(range(value.type.width)), index)
             case Fetch(texture=number):
                 column, row = (self.component(operand, 0) for operand in value.operands)
-                fetch = partial(self._memory.fetch, number, column, row)
-                return once(self._known, ("texel", id(value)), fetch)(index)
+                fetch = partial(self.memory.fetch, number, column, row)
+                return once(self.shared, ("texel", id(value)), fetch)(index)
         raise AssertionError(value)
 
     def _given(self, given: Given, index: int) -> TileValue:
-        memory, component = self._memory, given.components[index]
+        memory, component = self.memory, given.components[index]
         match given.source:
             case Place.CENTRE:
                 return memory.centre(component)
@@ -185,20 +179,96 @@ class Scope:
 
     def _called(self, call: Call, wanted: Components, channel: int) -> TileValue:
         """A channel of a function's result, of which these are wanted."""
-        function, module, memory = call.function, self._module, self._memory
+        function = call.function
         arguments = [self.component(argument, 0) for argument in call.operands]
         if _fetches(function) <= 1:
-            body = partial(Scope.of, module, memory, function, arguments)
-            return once(self._known, id(call), body).component(function.result, channel)
+            body = partial(self.called, function, arguments)
+            return once(self.shared, id(call), body).component(function.result, channel)
 
         def texel(row: int, vector: int) -> Emitted:
-            given = [memory.emit.at(value, row, vector) for value in arguments]
-            lookup = module.lookup(function, wanted)
-            return emit_call(memory.builder, lookup, memory.words, *given)
+            given = [self.emit.at(value, row, vector) for value in arguments]
+            lookup = self.module.lookup(function, wanted)
+            return emit_call(self.emit.builder, lookup, self.memory.words, *given)
 
-        texels = once(self._known, (id(call), wanted), partial(TileValue, EVERYWHERE, texel))
+        texels = once(self.shared, (id(call), wanted), partial(TileValue, EVERYWHERE, texel))
         number = wanted.index(channel)
         return TileValue(EVERYWHERE, lambda r, v: texels.cell(r, v).extract_value(number))
+
+    # Statements
+
+    def run(self) -> None:
+        """All iterations on the tile."""
+        memory, content = self.memory, self.memory.content
+        carried = [(v, c) for v, c in read_first(self.module.statements) if v.role is Role.OWN]
+        starts = [memory.own(variable.number, c) for variable, c in carried]
+        memory.known = {}
+        if content.once:
+            self.emit.emit_now(starts)
+            self.values = dict(zip(carried, starts, strict=True))
+            self.block(self.module.statements)
+        else:
+            loop = CarryingLoop(self.emit, memory.first, 1, starts)
+            self.values = dict(zip(carried, loop.carried, strict=True))
+            memory.iteration = loop.number
+            self.block(self.module.statements)
+            loop.end(memory.last, [self.values[place] for place in carried])
+        memory.known = {}
+        for (variable, channel), value in self.values.items():
+            if variable.role is Role.OWN and content.surfaces[variable.number].written:
+                memory.put_own(variable.number, channel, value)
+
+    def block(self, statements: Sequence[Statement]) -> None:
+        """Emit statements in order, but a lookup where its texel is first read."""
+        waiting: list[TileValue] = []
+        for statement in statements:
+            match statement:
+                case Assign(variable=variable, components=wanted, value=value):
+                    self.shared = {}
+                    parts = [self.component(value, index) for index in range(len(wanted))]
+                    if computes(value):
+                        self.emit.emit_now(parts)
+                    else:
+                        waiting += parts
+                    self.values.update(zip([(variable, c) for c in wanted], parts, strict=True))
+                case Declare(variable=variable, value=Expression() as value):
+                    self.declared[variable] = value
+                case For():
+                    self.emit.emit_now(waiting)
+                    self.loop(statement)
+                case _:
+                    raise AssertionError(statement)
+        self.emit.emit_now(waiting)
+
+    def loop(self, loop: For) -> None:
+        """A loop of several trips at a time; then the remaining trips.
+
+        If it ends with an If, all fragments of the tile leave it together, once the condition
+        holds for each.
+        """
+        memory, known, trips = self.memory, self.memory.known, trip_count(loop)
+        body, last, left = loop.body, loop.body[-1], None
+        unrolled = min(trips, max(1, UNROLLED // instruction_count(body)))
+        if isinstance(last, If):
+            body, unrolled = body[:-1], 1
+        else:
+            memory.trips = trips
+        whole = trips // unrolled * unrolled
+        carried = [(variable, c) for variable, c, _ in loop.carried]
+        carrying = CarryingLoop(self.emit, 0, unrolled, [self.values[place] for place in carried])
+        self.values.update(zip(carried, carrying.carried, strict=True))
+        memory.trip = carrying.number
+        memory.known = dict(known) if isinstance(last, If) else {}
+        for memory.ahead in range(unrolled):
+            self.block(body)
+        if isinstance(last, If):
+            self.shared = {}
+            left = self.component(last.condition, 0)
+        carrying.end(whole, [self.values[place] for place in carried], left)
+        memory.trip, memory.known = memory.integer(whole), {}
+        for memory.ahead in range(trips - whole):
+            self.block(body)
+        memory.trips = 1
+        memory.trip, memory.ahead, memory.known = memory.integer(0), 0, known
 
 
 def _fetches(function: Function) -> int:
@@ -317,7 +387,7 @@ class _Module:
         emitted.linkage = "internal"
         memory, coordinates = self._begin(emitted, TileShape(1, 1, self.tile.lanes))
         arguments = [TileValue(EVERYWHERE, lambda *_, at=at: at) for at in coordinates]
-        body = Scope.of(self, memory, function, arguments)
+        body = _Scope(self, memory).called(function, arguments)
         result = Emitted(memory.builder, ir.Constant(texel, ir.Undefined))
         for number, channel in enumerate(channels):
             grid = body.component(function.result, channel)
@@ -342,7 +412,7 @@ class _Module:
             with counted(b, x_first, x_last, tile.width) as memory.x:
                 memory.begin_panel()
                 with counted(b, *rows) as memory.y:
-                    _TileEmitter(self, memory).run()
+                    _Scope(self, memory).run()
         else:
             with counted(b, *rows) as memory.y:
                 self._emit_columns(memory, x_first, x_last)
@@ -358,7 +428,7 @@ class _Module:
         b, width = memory.builder, memory.tile.width
         if not self.content.once or instruction_count(self.statements) > UNROLLED:
             with counted(b, x_first, x_last, width) as memory.x:
-                _TileEmitter(self, memory).run()
+                _Scope(self, memory).run()
             return
         texels = [part for part in all_expressions(self.statements) if isinstance(part, Texel)]
         near = [texel.lookup for texel in texels if meets_edges(texel.lookup, texel.advance)]
@@ -372,7 +442,7 @@ class _Module:
                     with branch:
                         last = x_after if memory.is_inner else end
                         with counted(b, start, last, width) as memory.x:
-                            _TileEmitter(self, memory).run()
+                            _Scope(self, memory).run()
 
     def _run_function(self, tiles: Sequence[Any]) -> None:
         """Whole tiles first, then the remaining rows, one at a time.
@@ -414,96 +484,3 @@ def _staging(statements: Iterable[Statement]) -> StagedChannels:
             ]
         )
     return staging
-
-
-# Tiles ---------------------------------------------------------------------------------------
-
-
-class _TileEmitter:
-    """The function of a tile: loads and stores, the loop over iterations, the statements in it.
-
-    values: of the components of variables. declared: the expressions of a block's variables, which
-    are emitted where they are read.
-    """
-
-    def __init__(self, module: _Module, memory: TileMemory) -> None:
-        self.module, self.memory, self.emit = module, memory, memory.emit
-        self.values: dict[Component, TileValue] = {}
-        self.declared: dict[Variable, Expression] = {}
-
-    def scope(self) -> Scope:
-        """For the expressions of the next statement."""
-        return Scope(self.module, self.memory, self.values, self.declared)
-
-    def run(self) -> None:
-        """All iterations on the tile."""
-        memory, content = self.memory, self.memory.content
-        carried = [(v, c) for v, c in read_first(self.module.statements) if v.role is Role.OWN]
-        starts = [memory.own(variable.number, c) for variable, c in carried]
-        memory.known = {}
-        if content.once:
-            self.emit.emit_now(starts)
-            self.values = dict(zip(carried, starts, strict=True))
-            self.block(self.module.statements)
-        else:
-            loop = CarryingLoop(self.emit, memory.first, 1, starts)
-            self.values = dict(zip(carried, loop.carried, strict=True))
-            memory.iteration = loop.number
-            self.block(self.module.statements)
-            loop.end(memory.last, [self.values[place] for place in carried])
-        memory.known = {}
-        for (variable, channel), value in self.values.items():
-            if variable.role is Role.OWN and content.surfaces[variable.number].written:
-                memory.put_own(variable.number, channel, value)
-
-    def block(self, statements: Sequence[Statement]) -> None:
-        """Emit statements in order, but a lookup where its texel is first read."""
-        waiting: list[TileValue] = []
-        for statement in statements:
-            match statement:
-                case Assign(variable=variable, components=wanted, value=value):
-                    scope = self.scope()
-                    parts = [scope.component(value, index) for index in range(len(wanted))]
-                    if computes(value):
-                        self.emit.emit_now(parts)
-                    else:
-                        waiting += parts
-                    self.values.update(zip([(variable, c) for c in wanted], parts, strict=True))
-                case Declare(variable=variable, value=Expression() as value):
-                    self.declared[variable] = value
-                case For():
-                    self.emit.emit_now(waiting)
-                    self.loop(statement)
-                case _:
-                    raise AssertionError(statement)
-        self.emit.emit_now(waiting)
-
-    def loop(self, loop: For) -> None:
-        """A loop of several trips at a time; then the remaining trips.
-
-        If it ends with an If, all fragments of the tile leave it together, once the condition
-        holds for each.
-        """
-        memory, known, trips = self.memory, self.memory.known, trip_count(loop)
-        body, last, left = loop.body, loop.body[-1], None
-        unrolled = min(trips, max(1, UNROLLED // instruction_count(body)))
-        if isinstance(last, If):
-            body, unrolled = body[:-1], 1
-        else:
-            memory.trips = trips
-        whole = trips // unrolled * unrolled
-        carried = [(variable, c) for variable, c, _ in loop.carried]
-        carrying = CarryingLoop(self.emit, 0, unrolled, [self.values[place] for place in carried])
-        self.values.update(zip(carried, carrying.carried, strict=True))
-        memory.trip = carrying.number
-        memory.known = dict(known) if isinstance(last, If) else {}
-        for memory.ahead in range(unrolled):
-            self.block(body)
-        if isinstance(last, If):
-            left = self.scope().component(last.condition, 0)
-        carrying.end(whole, [self.values[place] for place in carried], left)
-        memory.trip, memory.known = memory.integer(whole), {}
-        for memory.ahead in range(trips - whole):
-            self.block(body)
-        memory.trips = 1
-        memory.trip, memory.ahead, memory.known = memory.integer(0), 0, known
