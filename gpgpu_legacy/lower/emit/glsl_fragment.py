@@ -116,7 +116,7 @@ class _FragmentEmitter(PassEmitter):
         assert extent is not None, "a lookup is folded in a texture whose size is known"
         if folded.right or folded.up:
             at += f" + vec2({folded.right / extent.width!r}, {folded.up / extent.height!r})"
-        return f"texture({self.sampler(unit.number)}, {at})"
+        return f"texture({self.sampler(unit.number)}, {at}){self.suffix(texel.components, 4)}"
 
     def sampler(self, unit: int) -> str:
         self.samplers[unit] = None

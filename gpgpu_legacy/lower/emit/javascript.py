@@ -9,12 +9,11 @@ numbers that the result needs. `f` rounds a number, in a text's scope.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.expressions import (
-    Compose,
     Constant,
     Expression,
     Fetch,
@@ -128,8 +127,7 @@ class _JavaScriptEmitter(TextEmitter):
     each number is a variable.
     """
 
-    infix: Mapping[Operator, tuple[str, int]] = _INFIX  # type: ignore[misc]
-    called: Mapping[Operator, str] = _CALLED  # type: ignore[misc]
+    infix, called = _INFIX, _CALLED
 
     def __init__(self, unit: SampledUnit | None) -> None:
         super().__init__()
@@ -174,9 +172,10 @@ class _JavaScriptEmitter(TextEmitter):
             names = ", ".join(self._part(variable, c) for c in whole)
             yield f"{word}[{names}] = {self.expression(value)};"
         elif isinstance(value, Fetch) and needed:
-            yield f"{word}{variable.name}_at = {self._address_of(value)};"
+            at = f"{variable.name}_at"
+            yield f"{word}{at} = {self._address_of(value)};"
             for n, c in needed:
-                yield f"{word}{self._part(variable, c)} = {self._stored(f'{variable.name}_at', n)};"
+                yield f"{word}{self._part(variable, c)} = {self._stored(at, n)};"
         else:
             for n, c in needed:
                 text = self.expression(component(value, n))
@@ -212,9 +211,6 @@ class _JavaScriptEmitter(TextEmitter):
     def constant(self, value: Constant) -> str:
         [number] = value.values
         return json.dumps(number).removesuffix(".0")
-
-    def compose(self, value: Compose) -> str:
-        raise AssertionError(value)
 
     def suffix(self, components: Components, width: int) -> str:
         [number] = components

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gpgpu_legacy.isa.expressions import (
     Constant,
@@ -19,7 +19,6 @@ from gpgpu_legacy.isa.expressions import (
     Place,
     PlanePart,
     Swizzle,
-    Texel,
 )
 from gpgpu_legacy.isa.program import Parameter
 from gpgpu_legacy.isa.types import COMPARISONS, INT, Operator
@@ -94,8 +93,6 @@ class TextEmitter(ABC):
             case Given():
                 self.given.setdefault((value.source, value.draw), value)
                 return self.source(value) + self.suffix(value.components, 4), ATOM
-            case Texel():
-                return self.texel(value) + self.suffix(value.components, 4), ATOM
             case Swizzle(operands=(vector,), components=components):
                 suffix = self.suffix(components, vector.type.width)
                 return self.inside(vector, ATOM) + suffix, ATOM
@@ -113,7 +110,8 @@ class TextEmitter(ABC):
     def _infix(self, value: Operation) -> tuple[str, int]:
         sign, binds = self.infix[value.operator]
         left, right = value.operands
-        if value.operator is Operator.ADD and _is_negative_integer(right):
+        is_negative = isinstance(right, Constant) and right.type == INT and right.values[0] < 0
+        if value.operator is Operator.ADD and is_negative:
             sign, right = "-", -right
         loose = binds + (value.operator in COMPARISONS)  # languages differ about two in a row
         return (
@@ -125,8 +123,8 @@ class TextEmitter(ABC):
         """An operand of an infix operator."""
         return self.inside(value, binds)
 
-    # What a language spells by itself, beside `read`, `constant` and `compose`; and `call`, `fetch`
-    # and `sample`, if it has them.
+    # What a language spells by itself, beside `read`, `constant` and `compose`; and `call`,
+    # `texel`, `fetch` and `sample`, if it has them.
 
     @abstractmethod
     def suffix(self, components: tuple[int, ...], width: int) -> str:
@@ -143,11 +141,3 @@ class TextEmitter(ABC):
     def element(self, value: Element) -> str:
         """An element of an array."""
         return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.operands)
-
-    def texel(self, texel: Texel[Any]) -> str:
-        """All components of a texel at a known position."""
-        raise NotImplementedError
-
-
-def _is_negative_integer(value: Expression) -> bool:
-    return isinstance(value, Constant) and value.type == INT and value.values[0] < 0

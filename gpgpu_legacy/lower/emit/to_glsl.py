@@ -7,10 +7,10 @@ from planes, as rasterisers differ in both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.execute import ALL
@@ -200,25 +200,28 @@ class _Translator(GlslEmitter):
         parameters = (p for declared in program.parameters for p in declared.parameters)
         known: dict[object, str] = {replace(p, name=""): p.name for p in parameters}
         known |= {a.attribute: a.name for a in program.attributes} | dict(program.names)
+        source: Parameter | Attribute
         widths: dict[Parameter | Attribute, int] = {}
         for value in all_expressions(statements):
             if isinstance(value, Call):  # its own names hide those of samplers
                 inside = (s.variable for s in value.function.body if isinstance(s, Declare))
                 self._taken |= {v.name for v in (*value.function.parameters, *inside)}
-            if isinstance(value, Given):
-                source: Any = value.source
-            elif isinstance(value, Read) and value.variable.role is Role.ATTRIBUTE:
-                source = attribute_of(value.variable)
-            else:
-                continue
+            match value:
+                case Given(source=Parameter() as source):
+                    pass
+                case Read(variable=Variable(role=Role.ATTRIBUTE) as variable):
+                    source = attribute_of(variable)
+                case _:
+                    continue
             widths[source] = max(widths.get(source, 0), 1 + max(value.components))
         widths.pop(_POSITION, None)
         for source, width in widths.items():
-            is_number = isinstance(source, Parameter)
-            wanted = known.get(source) or (parameter_name if is_number else attribute_name)(source)
-            needed = width if is_number or not self.exact else 4
+            if isinstance(source, Parameter):
+                wanted, needed = parameter_name(source), width
+            else:
+                wanted, needed = attribute_name(source), 4 if self.exact else width
             kind = type_of(Kind.FLOAT, needed).word
-            name = self.own(source, wanted)
+            name = self.own(source, known.get(source) or wanted)
             self._inputs[source] = Input(name, kind, needed, source, source.text)
         for unit, target in sorted(program.texture_units.items()):
             name = self.own(unit, known.get(unit) or f"texture{unit}")
@@ -313,16 +316,17 @@ class _Translator(GlslEmitter):
 
     def translation(self) -> Translation:
         """The whole text."""
-        lowering = _Fetched(self.program) if self.exact else _Sampled()
-        parts = list(program_statements(self.program, lowering))
+        parts = list(program_statements(self.program, _Lookups(fetches=self.exact)))
         flat = [statement for _, statements in parts for statement in statements]
         self._name_inputs(flat)
         colours = map(result_variable, range(self.program.color_outputs))
         results = list(dict.fromkeys([*colours, *result_registers(self.program)]))
         ends = [Declare(result, read(result)) for result in results]
         early = [variable for variable, _ in read_first([*flat, *ends])]
-        body = self._planes(flat)
-        written = dict.fromkeys(v for v in early if v.role in _DECLARED)
+        attributes = map(attribute_of, variables_read(flat, Role.ATTRIBUTE) if self.exact else ())
+        planes = (attribute_variable(a) for a in attributes if a != _POSITION)
+        body = self.block([Declare(variable, attribute_value(variable)) for variable in planes])
+        written = dict.fromkeys(v for v in early if v.role in (Role.TEMPORARY, Role.RESULT))
         for variable in written:
             zeros = Constant((0.0,) * variable.type.width, variable.type)
             colour = _is_colour(variable)
@@ -335,14 +339,6 @@ class _Translator(GlslEmitter):
                 body.append(f"    // {_comment(line)}")
             body += self.block(list(_declared(statements, written)))
         return self._around(body, results)
-
-    def _planes(self, statements: Sequence[Statement]) -> list[str]:
-        """In an exact shader, the attributes at the fragment."""
-        if not self.exact:
-            return []
-        read = map(attribute_of, variables_read(statements, Role.ATTRIBUTE))
-        given = (attribute_variable(a) for a in read if a != _POSITION)
-        return self.block([Declare(variable, attribute_value(variable)) for variable in given])
 
     def _around(self, body: Sequence[str], results: Sequence[Variable]) -> Translation:
         uniforms, functions = self.head()
@@ -367,7 +363,6 @@ class _Translator(GlslEmitter):
 
 _NO_BIAS = Constant((0.0,), FLOAT)
 _POSITION = Attribute(AttributeKind.POSITION)
-_DECLARED = (Role.TEMPORARY, Role.RESULT)
 _SERIES = {"part", "argument", "lookup", "lod", "select_less", "select_less_equal"}
 """Names that shaders use with numbers after them."""
 
@@ -394,42 +389,29 @@ def _declared(
 
 def _comment(text: str) -> str:
     """A text that ends no comment, whatever holds the shader, and continues no line."""
-    plain = "".join(c if " " <= c <= "~" and c != "\\" else " " for c in text)
+    plain = re.sub(r"[^ -~]|\\", " ", text)
     return plain.replace('"""', "'").replace("</", "< /").rstrip()
 
 
-class _Sampled(ProgramLowering):
-    """A lookup reads no more coordinates than its target has."""
+class _Lookups(ProgramLowering):
+    """A lookup reads no more coordinates than its target has.
 
-    def texel(
-        self, source: TextureSource, coordinates: Sequence[Expression], components: Components
-    ) -> Expression:
-        count = source.target.coordinates
-        return super().texel(source, [*coordinates[:count], coordinates[3]], components)
+    fetches: it is of the nearest texel, clamped to the edge.
+    """
 
-
-class _Fetched(ProgramLowering):
-    """Lookups of the nearest texel, clamped to the edge."""
-
-    def __init__(self, program: Program) -> None:
+    def __init__(self, *, fetches: bool) -> None:
         super().__init__()
-        self.functions = {
-            number: lookup_function(
-                number,
-                SampledUnit(
-                    number,
-                    TextureKind(target.kind.value),
-                    None,
-                    Sampler(compare=Compare.LEQUAL if target.is_shadow else None),
-                    FORMATS["depth32f"] if target.is_shadow else RGBA32F,
-                ),
-                code=LayerCode,
-            )
-            for number, target in program.texture_units.items()
-        }
+        self.fetches = fetches
 
     def texel(
         self, source: TextureSource, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
-        given = tuple(coordinates[: source.target.coordinates])
-        return components(Call(given, self.functions[source.unit]), wanted)
+        number, target = source.unit, source.target
+        given = tuple(coordinates[: target.coordinates])
+        if not self.fetches:
+            return super().texel(source, [*given, coordinates[3]], wanted)
+        sampler, texel_format = Sampler(), RGBA32F
+        if target.is_shadow:
+            sampler, texel_format = Sampler(compare=Compare.LEQUAL), FORMATS["depth32f"]
+        unit = SampledUnit(number, TextureKind(target.kind.value), None, sampler, texel_format)
+        return components(Call(given, lookup_function(number, unit, code=LayerCode)), wanted)

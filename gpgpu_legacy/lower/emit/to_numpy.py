@@ -8,9 +8,8 @@ plane, (H, W), or anything that broadcasts to it.
 from __future__ import annotations
 
 import keyword
-import math
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -89,9 +88,10 @@ def numpy_source(program: Program) -> str:
     emitter = _NumpyEmitter(program)
     parts = program_statements(program, ProgramLowering())
     lines = [line for _, statements in parts for line in emitter.lines(statements)]
-    start, end = emitter.start(), emitter.end()
-    head = [_HEAD, *emitter.indices(), *emitter.helpers(), emitter.signature()]
-    return "".join(head) + "".join(f"    {line}\n" for line in (*start, *lines, *end))
+    lines = [*emitter.start(), *lines, emitter.end()]
+    helpers = [f"\n\n{text}" for name, text in _HELPERS.items() if name in emitter.used]
+    head = [_HEAD, *emitter.indices(), *helpers, emitter.signature()]
+    return "".join(head) + "".join(f"    {line}\n" for line in lines)
 
 
 def _translate(program: Program, _exact: bool) -> Translation:
@@ -144,16 +144,12 @@ class _NumpyEmitter(TextEmitter):
         lines += [f"{word} = [{_numbers(word)}]\n" for word in words[len(single) :]]
         return ["\n# Components, swizzles and write masks.\n", *lines]
 
-    def helpers(self) -> list[str]:
-        return [f"\n\n{text}" for name, text in _HELPERS.items() if name in self.used]
-
     def signature(self) -> str:
         attributes = [name for name in self.names if name.startswith("fragment.")]
         parameters = [name for name in self.names if name not in attributes]
+        arrays = "attributes: arrays that broadcast to (4, H, W), by name"
         return _SIGNATURE.format(
-            attributes=_listed(
-                "attributes: arrays that broadcast to (4, H, W), by name", attributes
-            ),
+            attributes=_listed(arrays, attributes),
             parameters=_listed("parameters: four numbers each, by name", parameters),
         )
 
@@ -172,9 +168,11 @@ class _NumpyEmitter(TextEmitter):
         registers = [*self.temporaries.values(), *map(self.name, self.results)]
         return lines + [f"{name} = np.zeros(shape, F)" for name in registers]
 
-    def end(self) -> list[str]:
-        listed = ", ".join(f'"{_result_key(v)}": {self.name(v)}' for v in self.results)
-        return [f"return {{{listed}}}, alive"]
+    def end(self) -> str:
+        keys = [f"result.{v.name}" + (f"[{v.number}]" if v.number else "") for v in self.results]
+        names = map(self.name, self.results)
+        listed = ", ".join(f'"{key}": {name}' for key, name in zip(keys, names, strict=True))
+        return f"return {{{listed}}}, alive"
 
     # Statements
 
@@ -187,13 +185,10 @@ class _NumpyEmitter(TextEmitter):
                     yield from self.declared(variable, value)
                 case Assign(variable=variable, components=components, value=value):
                     place = f"{self.name(variable)}{self.suffix(components, 4) or '[:]'} = "
-                    short, named = self.fitted(_unstacked(value), _WIDTH - len(place))
-                    yield from named
-                    line = f"{place}{self.expression(short)}"
-                    yield _commented(line, statement.instruction)
+                    short = yield from self.fitted(_unstacked(value), _WIDTH - len(place))
+                    yield _commented(f"{place}{self.expression(short)}", statement.instruction)
                 case Discard(condition=condition):
-                    short, named = self.fitted(condition, _WIDTH - len("alive &= ~()"))
-                    yield from named
+                    short = yield from self.fitted(condition, _WIDTH - len("alive &= ~()"))
                     line = f"alive &= ~{self.inside(short, SIGN)}"
                     yield _commented(line, statement.instruction)
                 case _:
@@ -201,18 +196,15 @@ class _NumpyEmitter(TextEmitter):
 
     def declared(self, variable: Variable, value: Expression) -> Iterator[str]:
         """The statement that gives a value a name of the module."""
-        room = _WIDTH - len(f"{variable.name}00 = ")
-        short, named = self.fitted(_unstacked(value), room)
-        yield from named
         name = variable.name
+        short = yield from self.fitted(_unstacked(value), _WIDTH - len(f"{name}00 = "))
         if name == "part":
             name += str(len(self.parts) or "")
             self.parts[variable] = name
         yield f"{name} = {self.expression(short)}"
 
-    def fitted(self, value: Expression, room: int) -> tuple[Expression, list[str]]:
-        """A value whose text is no longer than that, and statements that name its parts."""
-        lines: list[str] = []
+    def fitted(self, value: Expression, room: int) -> Generator[str, None, Expression]:
+        """Statements that name a value's parts; returns it with a text no longer than that."""
         while len(self.expression(value)) > room:
             parts = list(value.operands)
             lengths = [len(self.expression(part)) if part.operands else 0 for part in parts]
@@ -223,10 +215,10 @@ class _NumpyEmitter(TextEmitter):
             place = lengths.index(longest)
             self.named -= 1  # no statement gives a part this name
             variable = Variable("part", parts[place].type, number=self.named)
-            lines += self.declared(variable, parts[place])
+            yield from self.declared(variable, parts[place])
             parts[place] = read(variable)
             value = value.with_operands(tuple(parts))
-        return value, lines
+        return value
 
     def name(self, variable: Variable) -> str:
         match variable.role:
@@ -235,8 +227,7 @@ class _NumpyEmitter(TextEmitter):
             case Role.RESULT:
                 return f"{variable.name}{variable.number or ''}"
             case Role.ATTRIBUTE:
-                attribute = attribute_of(variable)
-                return self.module_name(attribute.text)
+                return self.module_name(attribute_of(variable).text)
         return self.parts.get(variable, variable.name)
 
     def module_name(self, key: str) -> str:
@@ -317,15 +308,13 @@ _TAKEN = {"np", "F", "program", "attributes", "parameters", "lookup", "shape", "
           "map", "bool", *_HELPERS}  # fmt: skip
 
 
-def _names(temporaries: Sequence[str]) -> Mapping[str, str]:
+def _names(temporaries: Sequence[str]) -> dict[str, str]:
     """A Python name for each temporary: its own, if that is free."""
-    taken = set(_TAKEN)
     names: dict[str, str] = {}
     for temporary in temporaries:
-        name = temporary.replace("$", "S")
+        name, taken = temporary.replace("$", "S"), {*_TAKEN, *names.values()}
         while name in taken or keyword.iskeyword(name) or _is_ours(name):
             name += "_"
-        taken.add(name)
         names[temporary] = name
     return names
 
@@ -342,19 +331,13 @@ def _numbers(letters: str) -> str:
     return ", ".join(str(COMPONENTS.index(c)) for c in letters)
 
 
-def _result_key(variable: Variable) -> str:
-    return f"result.{variable.name}" + (f"[{variable.number}]" if variable.number else "")
-
-
 def _number(value: float) -> str:
     """A float32 in Python, with the fewest digits that identify it."""
     with np.errstate(over="ignore"):
         number = np.float32(value)
-    if np.isnan(number):
-        return "np.nan"
-    if np.isinf(number):
-        return "np.inf" if number > 0 else "-np.inf"
+    if not np.isfinite(number):
+        return f"{'-' * bool(number < 0)}np.{abs(number)}"
     short = float(str(number))
     exact = short if np.float32(short) == number else float(number)
-    is_negative_zero = not exact and math.copysign(1, exact) < 0
-    return "-0.0" if is_negative_zero else repr(exact).removesuffix(".0")
+    text = repr(exact)
+    return text if text == "-0.0" else text.removesuffix(".0")
