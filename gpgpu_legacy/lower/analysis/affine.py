@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from operator import mul
+from operator import add, mul
 from typing import Any
 
 from gpgpu_legacy.decorators import frozen
@@ -60,6 +60,11 @@ class IterationSpace:
     iterations: int = 1
     rounds: bool = False
 
+    @property
+    def extents(self) -> tuple[int, int, int, int]:
+        """The length of each of a form's parts."""
+        return 1, self.width, self.height, self.iterations
+
 
 @frozen
 class Linear(Symbol):
@@ -79,28 +84,29 @@ class Linear(Symbol):
     error: Fraction = field(default=Fraction(0), compare=False)
 
     @property
+    def parts(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """The constant, then what is added for each x, y and iteration."""
+        return self.constant, self.x, self.y, self.iteration
+
+    @property
     def largest(self) -> Fraction:
         """A bound on its magnitude in the ranges."""
-        ranges = self.ranges
-        spread = abs(self.x) * ranges.width + abs(self.y) * ranges.height
-        return abs(self.constant) + spread + abs(self.iteration) * ranges.iterations
+        return sum(map(mul, map(abs, self.parts), self.ranges.extents), Fraction(0))
 
     @property
     def is_constant(self) -> bool:
         """Whether it is the same in every fragment of every iteration."""
-        return not (self.x or self.y or self.iteration)
+        return not any(self.parts[1:])
 
     @property
     def fits_float32(self) -> bool:
         """Whether every value in the ranges is a whole number of steps, fewer than 2²⁴."""
-        coefficients = (self.constant, self.x, self.y, self.iteration)
-        steps = 2 * lcm(*(c.denominator for c in coefficients))  # 2: fragments lie at halves
+        steps = 2 * lcm(*(part.denominator for part in self.parts))  # 2: fragments lie at halves
         if steps.bit_count() != 1:
             return False
         # In integers, which are several times as fast as fractions.
-        in_steps = (abs(c.numerator) * (steps // c.denominator) for c in coefficients)
-        extents = (1, self.ranges.width, self.ranges.height, self.ranges.iterations)
-        most: int = sum(map(mul, in_steps, extents))
+        in_steps = (abs(part.numerator) * (steps // part.denominator) for part in self.parts)
+        most: int = sum(map(mul, in_steps, self.ranges.extents))
         return most <= 2**24
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
@@ -114,32 +120,17 @@ class Linear(Symbol):
 
     def scaled(self, factor: Fraction) -> Value:
         """The form times a number."""
-        return _if_it_fits(
-            Linear(
-                self.constant * factor,
-                self.x * factor,
-                self.y * factor,
-                self.iteration * factor,
-                self.ranges,
-                self.error * abs(factor),
-            )
-        )
+        constant, x, y, iteration = (part * factor for part in self.parts)
+        error = self.error * abs(factor)
+        return _if_it_fits(Linear(constant, x, y, iteration, self.ranges, error))
 
 
 Value = Linear | Unknown
 
 
 def _sum(a: Linear, b: Linear) -> Value:
-    return _if_it_fits(
-        Linear(
-            a.constant + b.constant,
-            a.x + b.x,
-            a.y + b.y,
-            a.iteration + b.iteration,
-            a.ranges,
-            a.error + b.error,
-        )
-    )
+    constant, x, y, iteration = map(add, a.parts, b.parts)
+    return _if_it_fits(Linear(constant, x, y, iteration, a.ranges, a.error + b.error))
 
 
 def _product(a: Linear, b: Linear) -> Value:
@@ -232,9 +223,7 @@ def chosen_texels(value: Value) -> TexelForm | None:
     if not isinstance(value, Linear):
         return None
     texels, off = _near(value, 1)
-    if off or (value.x, value.y, value.iteration) != tuple(map(Fraction, texels.slopes)):
-        return None
-    return texels
+    return None if off or value.parts[1:] != tuple(map(Fraction, texels.slopes)) else texels
 
 
 def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
@@ -253,15 +242,15 @@ def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
 
 def _near(value: Linear, factor: int) -> tuple[TexelForm, Fraction]:
     """The texels nearest to a coordinate, and how far it is from their centres at most."""
-    slopes, ranges = (value.x, value.y, value.iteration), value.ranges
-    x, y, iteration = whole = [round(slope * factor) for slope in slopes]
     first = (value.constant + (value.x + value.y) / 2) * factor
-    texel = round(first - Fraction(1, 2))
-    off = abs(first - texel - Fraction(1, 2))
-    lengths = (ranges.width, ranges.height, ranges.iterations)
-    for slope, steps, length in zip(slopes, whole, lengths, strict=True):
+    form = TexelForm(
+        round(first - Fraction(1, 2)), *(round(slope * factor) for slope in value.parts[1:])
+    )
+    off = abs(first - form.constant - Fraction(1, 2))
+    lengths = value.ranges.extents[1:]
+    for slope, steps, length in zip(value.parts[1:], form.slopes, lengths, strict=True):
         off += abs(slope * factor - steps) * (length - 1)
-    return TexelForm(texel, x, y, iteration), off
+    return form, off
 
 
 _LOOKUP_ROUNDINGS = 3

@@ -93,14 +93,11 @@ def fused_steps(plan: Plan, *, apart: bool = False) -> Iterator[FusedPasses | Un
             yield _fused(plan, (step,), 1) or step
         elif step.count:
             whole = None if apart else _fused(plan, step.body, step.count)
-            yield whole or UnfusedRepeat(step.count, tuple(_members(plan, step)))
-
-
-def _members(plan: Plan, step: Repeat) -> Iterator[FusedPasses | Pass]:
-    """The passes of a Repeat that is not fused, each by itself."""
-    for pass_ in step.body:
-        alone = _fused(plan, (pass_,), step.count)
-        yield pass_ if alone is None else replace(alone, alternates=True)
+            alone = ((pass_, _fused(plan, (pass_,), step.count)) for pass_ in step.body)
+            yield whole or UnfusedRepeat(
+                step.count,
+                tuple(replace(one, alternates=True) if one else pass_ for pass_, one in alone),
+            )
 
 
 def moved_alone(copy: CopyPass, count: int) -> FusedPasses | None:
@@ -235,19 +232,14 @@ class Varying:
     def corners(self, rect: Rect) -> tuple[Affine, ...]:
         """Both, as fractions of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
         corners = ((0, 0), (rect.width, 0), (rect.width, rect.height), (0, rect.height))
-        return tuple(
-            Affine(_twice_centre(form, x, y) / (2 * size), form.iteration / size)
-            for x, y in corners
-            for form, size in ((self.s, self.extent.width), (self.t, self.extent.height))
-        )
-
-
-def _twice_centre(form: TexelForm, x: int, y: int) -> int:
-    """Twice the coordinate at a corner of the rectangle, half a fragment from a centre.
-
-    An integer, so that fractions of an extent are rounded once.
-    """
-    return 2 * (form.constant + form.x * x + form.y * y) + 1 - form.x - form.y
+        values = []
+        for x, y in corners:
+            for form, size in ((self.s, self.extent.width), (self.t, self.extent.height)):
+                # A corner is half a fragment from a centre. Twice the coordinate is an integer, so
+                # that fractions of an extent are rounded once.
+                twice = 2 * (form.constant + form.x * x + form.y * y) + 1 - form.x - form.y
+                values.append(Affine(twice / (2 * size), form.iteration / size))
+        return tuple(values)
 
 
 @frozen
@@ -281,44 +273,31 @@ def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decision
     """
     if not folding or pass_.in_quads:
         return undecided(pass_.program)
-    forms = lookup_coordinates(pass_, iterations_of(plan, pass_))
     varyings: list[Varying] = []
-    lookups = [
-        _folded(plan, binding, coordinates, varyings)
-        for binding, coordinates in zip(pass_.looked_up, forms, strict=True)
-    ]
+
+    def fold(binding: Binding, coordinates: tuple[Value, Value]) -> Folded | None:
+        """At a varying at a distance of whole texels, or at a new one while there is room."""
+        texture = plan.texture(binding.texture)
+        texels = whole_texels(texture, binding.sampler, coordinates)
+        if texels is None:
+            return None
+        (s, t), extent = texels, texture.extent
+        for number, varying in enumerate(varyings):
+            base = varying.s, varying.t
+            if varying.extent == extent and [f.slopes for f in base] == [s.slopes, t.slopes]:
+                return Folded(number, s.constant - base[0].constant, t.constant - base[1].constant)
+        if len(varyings) == MOST_VARYINGS:
+            return None
+        varyings.append(Varying(s, t, extent))
+        return Folded(len(varyings) - 1, 0, 0)
+
+    forms = lookup_coordinates(pass_, iterations_of(plan, pass_))
+    lookups = tuple(map(fold, pass_.looked_up, forms))
     folded = tuple(lookup is not None for lookup in lookups)
-    return Decisions(tuple(lookups), live_components(pass_.program, folded), tuple(varyings))
+    return Decisions(lookups, live_components(pass_.program, folded), tuple(varyings))
 
 
 def undecided(program: Program) -> Decisions:
     """For a program alone: nothing is folded, and only dead instructions are left out."""
     count = len(program.lookup_units)
     return Decisions((None,) * count, live_components(program, (False,) * count), ())
-
-
-def _folded(
-    plan: Plan, binding: Binding, coordinates: tuple[Value, Value], varyings: list[Varying]
-) -> Folded | None:
-    """A lookup folded, if it reads one texel of a rectangle texture, at that texel's centre.
-
-    It uses a varying at a distance of whole texels, or a new one while there is room.
-    """
-    texture = plan.texture(binding.texture)
-    texels = whole_texels(texture, binding.sampler, coordinates)
-    if texels is None:
-        return None
-    (s, t), extent = texels, texture.extent
-    for number, varying in enumerate(varyings):
-        right, up = _distance(s, varying.s), _distance(t, varying.t)
-        if varying.extent == extent and right is not None and up is not None:
-            return Folded(number, right, up)
-    if len(varyings) == MOST_VARYINGS:
-        return None
-    varyings.append(Varying(s, t, extent))
-    return Folded(len(varyings) - 1, 0, 0)
-
-
-def _distance(form: TexelForm, other: TexelForm) -> int | None:
-    """The distance of the two in texels, if it is the same in all fragments."""
-    return form.constant - other.constant if form.slopes == other.slopes else None

@@ -29,7 +29,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, Lookup, NeighbourLookup, OwnLookup
 from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Pass, Plan, written_by
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Texture, TextureKind, Wrap
 
 MOST_REACH = 16
 """The longest reach of a lookup, in texels: a tile with wider edges is nearly all edge."""
@@ -80,10 +80,30 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
         return None
     (width, height), origins = place
     written = tuple(dict.fromkeys(n for pass_ in passes for n in written_by(pass_)))
-    finder = _Finder(plan, repeat.count, {n: Rect(*origins[n], width, height) for n in written})
-    lookups = tuple(known for known in map(finder.lookups, repeat.body) if known is not None)
-    along_x, along_y = finder.repeats
-    if len(lookups) < len(passes) or len(along_x) > 1 or len(along_y) > 1:
+    repeats: tuple[set[bool], set[bool]] = (set(), set())
+
+    def found(member: FusedPasses | Pass) -> Lookups | None:
+        """The lookups of a member; None if any lookup of a written texture is not near."""
+        if not isinstance(member, FusedPasses):
+            return ()
+        [(pass_, known)] = member.draws
+        if pass_.in_quads:
+            return None
+        forms = lookup_coordinates(pass_, repeat.count, rounds=True)
+        lookups: list[Lookup[str]] = []
+        for lookup, form, binding in zip(known, forms, pass_.looked_up, strict=True):
+            name = binding.texture
+            near: Lookup[str] | None = lookup
+            if name in written:
+                rect = Rect(*origins[name], width, height)
+                near = _near(binding, form, plan.texture(name), rect, repeats)
+            if near is None or (name in written and name in pass_.targets):
+                return None
+            lookups.append(near)
+        return tuple(lookups)
+
+    lookups = tuple(known for known in map(found, repeat.body) if known is not None)
+    if len(lookups) < len(passes) or max(map(len, repeats)) > 1:
         return None
     return Neighbourhood(
         repeat.count,
@@ -95,7 +115,7 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
         tuple(map(_reach, lookups)),
         written,
         frozenset(_live(passes, lookups)),
-        (True in along_x, True in along_y),
+        (True in repeats[0], True in repeats[1]),
     )
 
 
@@ -152,66 +172,40 @@ def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups])
         written |= targets
 
 
-class _Finder:
-    """Finds the facts about lookups.
+def _near(
+    binding: Binding,
+    form: tuple[Value, Value],
+    texture: Texture,
+    rect: Rect,
+    repeats: tuple[set[bool], set[bool]],
+) -> NeighbourLookup[str] | OwnLookup[str] | None:
+    """A lookup at the same distance from every fragment's own texel; None for others.
 
-    repeats: along x and along y, whether lookups of other fragments' texels wrap around, over the
-    whole texture: both where only some do.
+    rect: the rectangle in the texture. repeats: along x and along y, whether such lookups of other
+    fragments' texels wrap around, over the whole texture; this one's are added.
     """
-
-    def __init__(self, plan: Plan, count: int, rects: dict[str, Rect]) -> None:
-        """rects: the rectangle in each texture that is written."""
-        self.plan, self.count, self.rects = plan, count, rects
-        self.repeats: tuple[set[bool], set[bool]] = (set(), set())
-
-    def lookups(self, member: FusedPasses | Pass) -> Lookups | None:
-        """The lookups of a member; None if any lookup of a written texture is not near."""
-        if not isinstance(member, FusedPasses):
-            return ()
-        [(pass_, known)] = member.draws
-        if pass_.in_quads:
+    sampler, extent, offsets = binding.sampler, texture.extent, list[int]()
+    if sampler.sole_filter is not Filter.NEAREST:
+        return None
+    axes = (
+        (form[0], (1, 0, 0), sampler.wrap_s, extent.width, rect.x, rect.width),
+        (form[1], (0, 1, 0), sampler.wrap_t, extent.height, rect.y, rect.height),
+    )
+    for (value, slopes, wrap, size, first, length), wrapped in zip(axes, repeats, strict=True):
+        texels = nearest_texels(value, 1 if texture.kind is TextureKind.RECT else size)
+        if texels is None or texels.slopes != slopes:
             return None
-        forms = lookup_coordinates(pass_, self.count, rounds=True)
-        lookups: list[Lookup[str]] = []
-        for lookup, form, binding in zip(known, forms, pass_.looked_up, strict=True):
-            if binding.texture not in self.rects:
-                lookups.append(lookup)
-                continue
-            near = self._near(binding, form)
-            if near is None or near.texture in pass_.targets:
-                return None
-            lookups.append(near)
-        return tuple(lookups)
-
-    def _near(
-        self, binding: Binding, form: tuple[Value, Value]
-    ) -> NeighbourLookup[str] | OwnLookup[str] | None:
-        """A lookup at the same distance from every fragment's own texel; None for others."""
-        texture, rect = self.plan.texture(binding.texture), self.rects[binding.texture]
-        sampler, extent, offsets = binding.sampler, texture.extent, list[int]()
-        if sampler.sole_filter is not Filter.NEAREST:
+        offset = texels.constant - first
+        leaves = texels.constant < 0 or texels.constant + length > size
+        wraps = leaves and wrap is Wrap.REPEAT
+        if wraps:
+            offset = (offset + length // 2) % length - length // 2
+        beyond = leaves and wrap not in (Wrap.CLAMP_TO_EDGE, Wrap.CLAMP, Wrap.REPEAT)
+        if beyond or (wraps and length < size) or abs(offset) > MOST_REACH:
             return None
-        axes = (
-            (form[0], (1, 0, 0), sampler.wrap_s, extent.width, rect.x, rect.width),
-            (form[1], (0, 1, 0), sampler.wrap_t, extent.height, rect.y, rect.height),
-        )
-        for (value, slopes, wrap, size, first, length), repeats in zip(
-            axes, self.repeats, strict=True
-        ):
-            texels = nearest_texels(value, 1 if texture.kind is TextureKind.RECT else size)
-            if texels is None or texels.slopes != slopes:
-                return None
-            offset = texels.constant - first
-            leaves = texels.constant < 0 or texels.constant + length > size
-            wraps = leaves and wrap is Wrap.REPEAT
-            if wraps:
-                offset = (offset + length // 2) % length - length // 2
-            beyond = leaves and wrap not in (Wrap.CLAMP_TO_EDGE, Wrap.CLAMP, Wrap.REPEAT)
-            if beyond or (wraps and length < size) or abs(offset) > MOST_REACH:
-                return None
-            if offset:
-                repeats.add(wraps)
-            offsets.append(offset)
-        if not any(offsets):
-            return OwnLookup(binding.texture)
-        return NeighbourLookup(binding.texture, *offsets)
+        if offset:
+            wrapped.add(wraps)
+        offsets.append(offset)
+    if not any(offsets):
+        return OwnLookup(binding.texture)
+    return NeighbourLookup(binding.texture, *offsets)

@@ -7,7 +7,6 @@ from planes, as rasterisers differ in both.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -389,7 +388,7 @@ def _declared(
 
 def _comment(text: str) -> str:
     """A text that ends no comment, whatever holds the shader, and continues no line."""
-    plain = re.sub(r"[^ -~]|\\", " ", text)
+    plain = "".join(c if " " <= c <= "~" and c != "\\" else " " for c in text)
     return plain.replace('"""', "'").replace("</", "< /").rstrip()
 
 
