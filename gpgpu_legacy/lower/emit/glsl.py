@@ -76,15 +76,13 @@ class Dialect:
     """The differences between versions of the language.
 
     header: the first lines of a shader. precise: the qualifier of a declaration that forbids
-    reordering its value. fma: whether that function exists. initialises: whether uniforms may have
-    initial values. doubles: whether there are 64-bit floats.
+    reordering its value; a version that has none has neither fma nor 64-bit floats. initialises:
+    whether uniforms may have initial values.
     """
 
     header: tuple[str, ...]
     precise: str = "precise "
-    fma: bool = True
     initialises: bool = True
-    doubles: bool = True
 
 
 _INFIX = {
@@ -189,7 +187,7 @@ class GlslEmitter(TextEmitter):
         self._hidden: dict[str, None] = {}
         self._before: list[str] = []
         self._arguments = 0
-        self._computes_wide = exact and dialect.doubles and arithmetic.rounds
+        self._computes_wide = exact and dialect.precise and arithmetic.rounds
 
     def source(self, given: Given) -> str:
         match given.source:
@@ -226,17 +224,15 @@ class GlslEmitter(TextEmitter):
 
     # Statements
 
-    def block(self, statements: Sequence[Statement], depth: int = 1) -> list[str]:
-        """Statements as lines, indented that many times, each after the lines that compute its
-        functions' arguments.
-        """
+    def block(self, statements: Sequence[Statement]) -> list[str]:
+        """Statements as indented lines, each after those that compute its functions' arguments."""
         outer, lines = self._before, list[str]()
         for statement in statements:
             self._before = []
             own = self._lines(statement)
             lines += self._before + own
         self._before = outer
-        return ["    " * depth + line for line in lines]
+        return [f"    {line}" for line in lines]
 
     def _lines(self, statement: Statement) -> list[str]:  # noqa: PLR0911 - a case each
         match statement:
@@ -288,10 +284,10 @@ class GlslEmitter(TextEmitter):
 
     def _choice(self, statement: If) -> list[str]:
         condition = self.expression(statement.condition)
-        then = self.block(statement.then, 0)
-        if len(then) == 1 and not statement.otherwise and not then[0].startswith("//"):
-            return [f"if ({condition}) {then[0]}"]
-        lines = [f"if ({condition}) {{", *("    " + line for line in then)]
+        then = self.block(statement.then)
+        if len(then) == 1 and not statement.otherwise and not then[0].startswith("    //"):
+            return [f"if ({condition}) {then[0].strip()}"]
+        lines = [f"if ({condition}) {{", *then]
         if statement.otherwise:
             lines += ["} else {", *self.block(statement.otherwise)]
         return [*lines, "}"]
@@ -360,7 +356,7 @@ class GlslEmitter(TextEmitter):
             body = self.block(function.body)
             self._hides = self.exact
             result = self.expression(function.result)
-            body += ["    " + line for line in self._before]
+            body += [f"    {line}" for line in self._before]
             self._hides, self._before = hides, outer
             head = f"{function.result.type.word} {function.name}({parameters}) {{"
             self._functions[function.name] = [head, *body, f"    return {result};", "}"]
@@ -401,9 +397,9 @@ class GlslEmitter(TextEmitter):
 
     def operation(self, value: Operation) -> tuple[str, int]:
         width = value.type.width
-        if self.dialect.fma and not self.exact and (parts := multiply_add(value)):
+        if self.dialect.precise and not self.exact and (parts := multiply_add(value)):
             return f"fma({', '.join(self.widened(part, width) for part in parts)})", ATOM
-        if self.exact and self.dialect.doubles and value.type.kind is Kind.FLOAT:
+        if self.exact and self.dialect.precise and value.type.kind is Kind.FLOAT:
             if helper := EXACT_HELPERS.get(value.operator):
                 return self._called(helper, value.operands, width), ATOM
         elif root := _reciprocal_root(value):

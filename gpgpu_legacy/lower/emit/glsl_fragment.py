@@ -180,9 +180,7 @@ GLSL_ES = Dialect(
         "precision highp sampler2D;",
     ),
     precise="",
-    fma=False,
     initialises=False,
-    doubles=False,
 )
 
 

@@ -15,8 +15,10 @@ so a program of many such lookups stays small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, reduce
+from operator import and_
 from typing import Any
 
 from llvmlite import ir
@@ -67,6 +69,7 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     Y_LAST,
     Emitted,
     counted,
+    index_of,
 )
 from gpgpu_legacy.lower.emit.llvm_basics import call as emit_call
 from gpgpu_legacy.lower.emit.llvm_memory import (
@@ -78,7 +81,6 @@ from gpgpu_legacy.lower.emit.llvm_memory import (
     stored_element,
 )
 from gpgpu_legacy.lower.emit.llvm_values import (
-    CarryingLoop,
     TileShape,
     TileValue,
     ValueEmitter,
@@ -201,17 +203,13 @@ class _Scope:
         memory, content = self.memory, self.memory.content
         carried = [(v, c) for v, c in read_first(self.module.statements) if v.role is Role.OWN]
         starts = [memory.own(variable.number, c) for variable, c in carried]
-        memory.known = {}
+        self.values, memory.known = dict(zip(carried, starts, strict=True)), {}
         if content.once:
             self.emit.emit_now(starts)
-            self.values = dict(zip(carried, starts, strict=True))
             self.block(self.module.statements)
         else:
-            loop = CarryingLoop(self.emit, memory.first, 1, starts)
-            self.values = dict(zip(carried, loop.carried, strict=True))
-            memory.iteration = loop.number
-            self.block(self.module.statements)
-            loop.end(memory.last, [self.values[place] for place in carried])
+            with self._carrying(carried, memory.first, memory.last) as memory.iteration:
+                self.block(self.module.statements)
         memory.known = {}
         for (variable, channel), value in self.values.items():
             if variable.role is Role.OWN and content.surfaces[variable.number].written:
@@ -246,29 +244,67 @@ class _Scope:
         holds for each.
         """
         memory, known, trips = self.memory, self.memory.known, trip_count(loop)
-        body, last, left = loop.body, loop.body[-1], None
+        body, last, leaves = loop.body, loop.body[-1], None
         unrolled = min(trips, max(1, UNROLLED // instruction_count(body)))
         if isinstance(last, If):
-            body, unrolled = body[:-1], 1
+            body, unrolled, leaves = body[:-1], 1, last.condition
         else:
             memory.trips = trips
         whole = trips // unrolled * unrolled
         carried = [(variable, c) for variable, c, _ in loop.carried]
-        carrying = CarryingLoop(self.emit, 0, unrolled, [self.values[place] for place in carried])
-        self.values.update(zip(carried, carrying.carried, strict=True))
-        memory.trip = carrying.number
-        memory.known = dict(known) if isinstance(last, If) else {}
-        for memory.ahead in range(unrolled):
-            self.block(body)
-        if isinstance(last, If):
-            self.shared = {}
-            left = self.component(last.condition, 0)
-        carrying.end(whole, [self.values[place] for place in carried], left)
+        with self._carrying(carried, 0, whole, unrolled, leaves) as memory.trip:
+            memory.known = dict(known) if leaves else {}
+            for memory.ahead in range(unrolled):
+                self.block(body)
         memory.trip, memory.known = memory.integer(whole), {}
         for memory.ahead in range(trips - whole):
             self.block(body)
         memory.trips = 1
         memory.trip, memory.ahead, memory.known = memory.integer(0), 0, known
+
+    @contextmanager
+    def _carrying(
+        self,
+        places: Sequence[Component],
+        first: Any,
+        last: Any,
+        step: int = 1,
+        leaves: Expression | None = None,
+    ) -> Iterator[Emitted]:
+        """A loop of at least one trip around what is emitted in a `with` block; gives the number.
+
+        It counts from `first`, a number or a 64-bit integer of LLVM, in steps. places: whose values
+        go from trip to trip. It goes on while the next number is below `last`, but not if for all
+        fragments the condition `leaves` holds.
+        """
+        emit, b, tile = self.emit, self.emit.builder, self.emit.tile
+        starts = [TileValue(EVERYWHERE, partial(emit.at, self.values[place])) for place in places]
+        emit.emit_now(starts)
+        before, body = b.block, b.append_basic_block()
+        b.branch(body)
+        b.position_at_end(body)
+        number = Emitted(b, b.phi(I64))
+        number.value.add_incoming(index_of(first), before)
+        vector = emit.vector_of(F32)
+        phis = [TileValue(EVERYWHERE, lambda *_: Emitted(b, b.phi(vector))) for _ in places]
+        emit.emit_now(phis)
+        self.values.update(zip(places, phis, strict=True))
+        yield number
+        following = number + step
+        number.value.add_incoming(following.value, b.block)
+        for place, start, phi in zip(places, starts, phis, strict=True):
+            for cell in tile.places:
+                joined = phi.cell(*cell).value
+                joined.add_incoming(start.cell(*cell).value, before)
+                joined.add_incoming(emit.at(self.values[place], *cell).value, b.block)
+        after, goes_on = b.append_basic_block(), following < last
+        if leaves:
+            self.shared = {}
+            left = self.component(leaves, 0)
+            gone = reduce(and_, [emit.at(left, *cell) for cell in tile.places])
+            goes_on = goes_on & (gone.bitcast(ir.IntType(tile.lanes)) == -1).not_()
+        b.cbranch(goes_on.value, body, after)
+        b.position_at_end(after)
 
 
 def _fetches(function: Function) -> int:

@@ -113,10 +113,10 @@ class KernelEmitter:
         self.variables = {v.name: v.type for v in variables if v is not None}
         module = ir.Module("kernel")
         kind = ir.FunctionType(I64, [I64.as_pointer(), I64, I64, I64.as_pointer()])
-        self.function = ir.Function(module, kind, ENTRY)
-        self.builder = ir.IRBuilder(self.function.append_basic_block())
+        function = ir.Function(module, kind, ENTRY)
+        self.builder = ir.IRBuilder(function.append_basic_block())
         self.words, self.first, self.last, self.state = (
-            Emitted(self.builder, argument) for argument in self.function.args
+            Emitted(self.builder, argument) for argument in function.args
         )
         self.emit = ValueEmitter(self.builder, TileShape(1, 1, 1), exact=True)
         self.across = self.words[ACROSS]
@@ -223,6 +223,7 @@ class KernelEmitter:
 
     def statements(self, statements: tuple[Statement, ...], level: int) -> None:
         """Emit statements, inside of the loops up to `level`."""
+        b = self.builder
         for statement in statements:
             match statement:
                 case Declare(variable=variable, value=value):
@@ -232,27 +233,24 @@ class KernelEmitter:
                     self.assign(variable, components, value, level)
                 case Store():
                     self.put(statement, level)
-                case Invocations():
-                    self.invocations(statement)
+                case Invocations(axis=axis, body=body):
+                    with counted(b, 0, self.kernel.local_size[axis]) as self.local[axis]:
+                        self.statements(body, INVOCATION - axis)
+                        last = b.block
+                    self.local[axis] = self.number(0)
+                    if not axis:
+                        last.terminator.set_metadata("llvm.loop", _Mark(2 + self.loops))
+                        self.loops += 1
                 case Loop(condition=condition, body=body):
-                    with loop(self.builder) as goes_on:
+                    with loop(b) as goes_on:
                         goes_on(self.value(condition, level))
                         self.statements(body, level)
                 case If(condition=condition, then=then, otherwise=otherwise):
                     chosen = self.value(condition, level)
-                    with self.builder.if_else(chosen.value) as branches:
+                    with b.if_else(chosen.value) as branches:
                         for side, branch in zip((then, otherwise), branches, strict=True):
                             with branch:
                                 self.statements(side, level)
-
-    def invocations(self, row: Invocations) -> None:
-        with counted(self.builder, 0, self.kernel.local_size[row.axis]) as self.local[row.axis]:
-            self.statements(row.body, INVOCATION - row.axis)
-            last = self.builder.block
-        self.local[row.axis] = self.number(0)
-        if not row.axis:
-            last.terminator.set_metadata("llvm.loop", _Mark(2 + self.loops))
-            self.loops += 1
 
     def assign(
         self, variable: Variable, components: Components, value: Expression, level: int
@@ -318,7 +316,9 @@ class KernelEmitter:
             case Read(variable=variable, components=components):
                 if variable.role is Role.UNIFORM:
                     return self.uniforms[variable.name]
-                return self.read(variable, level, components[part])
+                kept = self.marked(self.slot(variable.name, components[part]).load())
+                slope = self.nesting.variables[variable.name].slope if level == INVOCATION else 0
+                return kept + self.local[0].trunc(I32) * slope if slope else kept
             case Invocation():
                 return self.identity(expression, level)
             case Element():
@@ -346,11 +346,6 @@ class KernelEmitter:
                 with branch:
                     ends.append((self.value(side, level, part), b.block))
         return joined(*ends)
-
-    def read(self, variable: Variable, level: int, part: int) -> Emitted:
-        kept = self.marked(self.slot(variable.name, part).load())
-        slope = self.nesting.variables[variable.name].slope
-        return kept + self.local[0].trunc(I32) * slope if slope and level == INVOCATION else kept
 
     def identity(self, expression: Invocation, level: int) -> Emitted:
         """A component of a built-in vector."""

@@ -87,12 +87,6 @@ def _polynomial(coefficients: Sequence[float], x: Emitted) -> Emitted:
     return total
 
 
-def _within(x: Emitted, low: float, high: float) -> Emitted:
-    """Clamped; a NaN to the lower end."""
-    x = (x > low).choose(x, low)
-    return (x < high).choose(x, high)
-
-
 def _bits(x: Emitted) -> Emitted:
     return x.bitcast(like(x.type, I64 if element_of(x.type) == F64 else I32))
 
@@ -102,7 +96,7 @@ def _of_bits(x: Emitted) -> Emitted:
 
 
 def _exp2(x: Emitted) -> Emitted:
-    inside = _within(x, -151.0, 129.0)
+    inside = x.at_least(-151.0).at_most(129.0)  # a NaN is the least
     whole = intrinsic("rint", inside)
     rest = inside - whole
     power = _fma(_polynomial(_EXP2, rest), rest, 1.0)
@@ -140,7 +134,7 @@ def _power(base: Emitted, exponent: Emitted) -> Emitted:
     logarithm = _fma(_polynomial(_LOG2_F64, rest), rest, whole)
     logarithm = (base == 0.0).choose(-inf, logarithm)
     logarithm = (base == inf).choose(inf, logarithm)
-    product = _within(logarithm * exponent.fpext(doubles), -151.0, 129.0)
+    product = (logarithm * exponent.fpext(doubles)).at_least(-151.0).at_most(129.0)
     turns = product + _WHOLE
     rest = product - (turns - _WHOLE)
     power = _fma(_polynomial(_EXP2, rest), rest, 1.0)
@@ -171,22 +165,16 @@ def _turned(ahead: int, name: str) -> Callable[[Emitted], Emitted]:
         if not ahead:  # a sine has the angle's sign
             sign = sign ^ (_bits(x) & -(1 << 31))
         result = _of_bits(_bits(is_odd.choose(cosine, sine)) ^ sign)
-        return _where_near(near, result, lambda: intrinsic(name, x))
+        b, all_near = x.builder, near.bitcast(ir.IntType(near.type.count)) == -1
+        before, distant, after = b.block, b.append_basic_block(), b.append_basic_block()
+        b.cbranch(all_near.value, after, distant)
+        b.position_at_end(distant)
+        other = near.choose(result, intrinsic(name, x))
+        b.branch(after)
+        b.position_at_end(after)
+        return joined((result, before), (other, distant))
 
     return function
-
-
-def _where_near(near: Emitted, result: Emitted, far: Callable[[], Emitted]) -> Emitted:
-    """The result, or that of `far` if not all lanes are near."""
-    b = near.builder
-    all_near = near.bitcast(ir.IntType(near.type.count)) == -1
-    before, distant, after = b.block, b.append_basic_block(), b.append_basic_block()
-    b.cbranch(all_near.value, after, distant)
-    b.position_at_end(distant)
-    other = near.choose(result, far())
-    b.branch(after)
-    b.position_at_end(after)
-    return joined((result, before), (other, distant))
 
 
 VECTOR_FUNCTIONS: dict[str, Callable[..., Emitted]] = {

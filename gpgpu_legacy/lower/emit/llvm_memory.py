@@ -91,7 +91,6 @@ class Planes:
     sizes: list[Emitted]
     starts: Emitted
     origin: list[Emitted]
-    element: Any
 
     def place(self, channel: int, column: Emitted, line: Emitted) -> Emitted:
         """The address of a texel's channel."""
@@ -197,7 +196,7 @@ class TileMemory:
         planes = [self.words[first + c].pointer(element) for c in range(texel_format.channels)]
         *sizes, x, y = [self.words[first + word] for word in range(SIZES, TEXTURE_WORDS)]
         row_length, starts = self.words[first + ROW_LENGTH], sizes[0] - (self.tile.lanes - 1)
-        return Planes(planes, row_length, sizes, starts.at_least(0), [x, y], element)
+        return Planes(planes, row_length, sizes, starts.at_least(0), [x, y])
 
     def affine(self, lookup: AffineLookup[int], axis: int, advance: int) -> tuple[Emitted, int]:
         """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
@@ -258,11 +257,11 @@ class TileMemory:
         line = within(line, surface.sizes[1], repeats=lookup.repeats[1])
         first = surface.planes[channel.channel].at(line * surface.row_length)
         if self.is_inner and meets_edges(lookup, channel.advance):
-            return self._vector(first.at(column), surface.element)
+            return self._vector(first.at(column))
         is_whole = column.compare("icmp_unsigned", "<", surface.starts)
         with b.if_else(is_whole.value) as (whole, cut):
             with whole:
-                texels = self._vector(first.at(column), surface.element)
+                texels = self._vector(first.at(column))
                 in_whole = b.block
             with cut:
                 size, repeats = surface.sizes[0], lookup.repeats[0]
@@ -272,17 +271,17 @@ class TileMemory:
                 in_cut = b.block
         return joined((texels, in_whole), (gathered, in_cut))
 
-    def _vector(self, place: Emitted, element: Any) -> Emitted:
+    def _vector(self, place: Emitted) -> Emitted:
         """Neighbouring stored numbers."""
+        element = place.type.pointee
         return floats(place.read(self.emit.vector_of(element), ALIGNMENTS[element]))
 
     # Own texels
 
     def own(self, number: int, channel: int) -> TileValue:
         """A channel of the fragments' own texels in a surface."""
-        element = self.surfaces[number].element
         return TileValue(
-            EVERYWHERE, lambda r, v: self._vector(self._own_place(number, channel, r, v), element)
+            EVERYWHERE, lambda r, v: self._vector(self._own_place(number, channel, r, v))
         )
 
     def put_own(self, number: int, channel: int, value: TileValue) -> None:
@@ -291,16 +290,16 @@ class TileMemory:
         The last tile of a row runs over its end. Texels there are kept: they belong to a larger
         texture, or to later columns.
         """
-        element, surface = self.surfaces[number].element, self.content.surfaces[number]
-        align, keeps = ALIGNMENTS[element], self.content.once or surface.followed
+        surface = self.content.surfaces[number]
+        element, keeps = stored_element(surface.format), self.content.once or surface.followed
         for row, vector in self.tile.places:
             numbers = stored(self.emit.at(value, row, vector), element)
             place = self._own_place(number, channel, row, vector)
             if keeps and not self.is_inner:
-                before = place.read(numbers.type, align)
+                before = place.read(numbers.type, ALIGNMENTS[element])
                 in_columns = once(self.known, ("lanes", vector), partial(self._in_columns, vector))
                 numbers = in_columns.choose(numbers, before)
-            place.write(numbers, align)
+            place.write(numbers, ALIGNMENTS[element])
 
     def _in_columns(self, vector: int) -> Emitted:
         """For each lane, whether it is in the columns to compute."""
@@ -336,7 +335,7 @@ class TileMemory:
             if not lookup.axes.x:
                 return floats(place(row, 0).load())
             if in_a_row and lookup.inside:
-                return self._vector(place(row, first), surface.element)
+                return self._vector(place(row, first))
             if in_a_row:
                 return self.near_edges(channel, row, vector)
             if lookup.inside:
@@ -400,7 +399,7 @@ class TileMemory:
     def _staged(self, channel: AffineChannel) -> TileValue:
         """The texels that `stage` copied: decoded, and the same for all rows."""
         return TileValue(
-            ALONG_X, lambda _, vector: self._vector(self._staged_place(channel, vector), F32)
+            ALONG_X, lambda _, vector: self._vector(self._staged_place(channel, vector))
         )
 
     def _staged_place(self, channel: AffineChannel, vector: int) -> Emitted:

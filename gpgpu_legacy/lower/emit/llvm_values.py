@@ -12,9 +12,9 @@ Every operation is rounded to float32. If contraction is allowed, a multiply-add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial, reduce
+from functools import cache, partial
 from itertools import product
-from operator import and_, eq, ge, gt, le, lt, ne
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +25,6 @@ from gpgpu_legacy.isa.expressions import Operation
 from gpgpu_legacy.isa.types import (
     COMPARISONS,
     DTYPES,
-    EVERYWHERE,
     NOWHERE,
     Axes,
     Kind,
@@ -39,11 +38,9 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     I8,
     I16,
     I32,
-    I64,
     Emitted,
     call,
     element_of,
-    index_of,
     integers,
     intrinsic,
     like,
@@ -216,7 +213,7 @@ _Instruction = str | Callable[..., Emitted]
 
 def _saturated(value: Emitted) -> Emitted:
     """Clamped to [0, 1]; NaN and -0 become 0, as on the reference machine."""
-    low = (value > 0.0).choose(value, 0.0)
+    low = value.at_least(0.0)
     return (low <= 1.0).choose(low, 1.0)
 
 
@@ -319,49 +316,3 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     },
 }
 """The instructions of operations, by the kind of their last operand."""
-
-
-# Loops -------------------------------------------------------------------------------------------
-
-
-class CarryingLoop:
-    """A loop of at least one trip, with values carried from trip to trip.
-
-    Its body is emitted before `end`. number: counts from `first` in steps of `step`. carried: the
-    values at the beginning of a trip.
-    """
-
-    def __init__(
-        self, emit: ValueEmitter, first: Any, step: int, starts: Sequence[TileValue]
-    ) -> None:
-        """first: a number, or a 64-bit integer of LLVM; step: a number."""
-        self._emit, self._step, b = emit, step, emit.builder
-        self._starts = [TileValue(EVERYWHERE, partial(emit.at, start)) for start in starts]
-        emit.emit_now(self._starts)
-        self._before, self._body = b.block, b.append_basic_block()
-        b.branch(self._body)
-        b.position_at_end(self._body)
-        self.number = Emitted(b, b.phi(I64))
-        self.number.value.add_incoming(index_of(first), self._before)
-        vector = emit.vector_of(F32)
-        self.carried = [TileValue(EVERYWHERE, lambda *_: Emitted(b, b.phi(vector))) for _ in starts]
-        emit.emit_now(self.carried)
-
-    def end(self, last: Any, ends: Sequence[TileValue], left: TileValue | None = None) -> None:
-        """Close it: go on while the next number is below `last`, but not if all fragments have
-        `left`.
-        """
-        at, b, tile = self._emit.at, self._emit.builder, self._emit.tile
-        following = self.number + self._step
-        self.number.value.add_incoming(following.value, b.block)
-        for start, phi, end in zip(self._starts, self.carried, ends, strict=True):
-            for r, v in tile.places:
-                joined = phi.cell(r, v).value
-                joined.add_incoming(start.cell(r, v).value, self._before)
-                joined.add_incoming(at(end, r, v).value, b.block)
-        after, goes_on = b.append_basic_block(), following < last
-        if left is not None:
-            gone = reduce(and_, [at(left, r, v) for r, v in tile.places])
-            goes_on = goes_on & (gone.bitcast(ir.IntType(tile.lanes)) == -1).not_()
-        b.cbranch(goes_on.value, self._body, after)
-        b.position_at_end(after)

@@ -76,7 +76,7 @@ from gpgpu_legacy.lower.programs import (
 from gpgpu_legacy.lower.sampling import LayerCode, SampledUnit, lookup_function
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Compare, Sampler, TextureKind
 
-PLAIN = Dialect(("#version 330 core",), precise="", fma=False, doubles=False)
+PLAIN = Dialect(("#version 330 core",), precise="")
 _OPAQUE = ("sampler3D", "samplerCube", "sampler2DArray", "sampler2DShadow")
 PLAIN_ES = replace(
     GLSL_ES, header=(*GLSL_ES.header, *(f"precision highp {kind};" for kind in _OPAQUE))
