@@ -44,7 +44,7 @@ from gpgpu_legacy.isa.statements import (
     multiply_add,
     walk,
 )
-from gpgpu_legacy.isa.types import COMPARISONS, Kind, Operator, type_of
+from gpgpu_legacy.isa.types import COMPARISONS, FLOAT, Kind, Operator, type_of
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import (
     CONSTANT,
@@ -105,8 +105,11 @@ _CONTRACTED = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)
 """What compilers contract."""
 
 _OF_DOUBLES = (
-    *(Operator.ABSOLUTE, Operator.FLOOR, Operator.SQRT),
-    *(Operator.MINIMUM, Operator.MAXIMUM),
+    Operator.ABSOLUTE,
+    Operator.FLOOR,
+    Operator.SQRT,
+    Operator.MINIMUM,
+    Operator.MAXIMUM,
 )
 
 PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
@@ -362,13 +365,13 @@ class GlslEmitter(TextEmitter):
             self._functions[function.name] = [head, *body, f"    return {result};", "}"]
         return function.name
 
-    def constant(self, value: Constant, *, plain: bool = False) -> str:
+    def constant(self, value: Constant) -> str:
         numbers, kind = value.values, value.type
         if kind.kind is not Kind.FLOAT:
             texts = [str(number).lower() for number in numbers]
             return texts[0] if len(texts) == 1 else f"{kind.word}({', '.join(texts)})"
         if kind.width == 1:
-            return literal(numbers[0]) if plain else self._number(numbers[0])
+            return self._number(numbers[0])
         texts = [bare_literal(number) for number in numbers]
         text = f"{kind.word}({', '.join(texts[:1] if len(set(texts)) == 1 else texts)})"
         return f"{self.helper(CONSTANT, kind.width)}({text})" if self._hides else text
@@ -464,10 +467,10 @@ class GlslEmitter(TextEmitter):
 
         Other numerators are: Mesa folds 0.0 / x to 0, though it is NaN if x is 0.
         """
-        if isinstance(value, Constant):
+        if isinstance(value, Constant) and value.type == FLOAT:
             divided = operation.operator is Operator.DIVIDE and value is operation.operands[0]
             if operation.operator in COMPARISONS or (divided and _is_one(value)):
-                return self.constant(value, plain=value.type.width == 1)
+                return literal(value.values[0])
         return self.inside(value, binds)
 
     def _select(self, value: Operation) -> tuple[str, int]:
@@ -488,7 +491,7 @@ class GlslEmitter(TextEmitter):
     def _compared(self, value: Expression, width: int) -> str:
         if not isinstance(value, Constant) or value.type.width > 1:
             return self.argument(value, width)
-        text = self.constant(value, plain=True)
+        text = literal(value.values[0])
         return text if width == 1 else f"vec{width}({text})"
 
 

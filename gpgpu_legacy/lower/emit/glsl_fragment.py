@@ -46,12 +46,16 @@ Names of registers are letters, digits, _ and $."""
 
 
 class PassEmitter(GlslEmitter):
-    """The common part of shaders of an unfused pass: attributes of bent rectangles."""
+    """The common part of shaders of an unfused pass: attributes of bent rectangles.
+
+    looked_up: the units whose texels the statements read.
+    """
 
     def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
         """Nothing spelled yet."""
         super().__init__(dialect, key.arithmetic, exact=key.exact)
-        self.bent = key.bent
+        self.bent, self.units = key.bent, {unit.number: unit for unit in key.units}
+        self.looked_up = set[int]()
 
     def source(self, given: Given) -> str:
         """The triangle's plane, if each has its own."""
@@ -100,11 +104,6 @@ class PassEmitter(GlslEmitter):
 class _FragmentEmitter(PassEmitter):
     """Texels come from samplers."""
 
-    def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
-        super().__init__(key, dialect)
-        self.samplers: dict[int, None] = {}
-        self.extents = {unit.number: unit.extent for unit in key.units}
-
     def fetch(self, fetch: Fetch) -> str:
         place = f"ivec2({', '.join(map(self.expression, fetch.operands))})"
         return f"texelFetch({self.sampler(fetch.texture)}, {place}, 0)"
@@ -119,7 +118,7 @@ class _FragmentEmitter(PassEmitter):
         return f"texture({self.sampler(unit.number)}, {at}){self.suffix(texel.components, 4)}"
 
     def sampler(self, unit: int) -> str:
-        self.samplers[unit] = None
+        self.looked_up.add(unit)
         return f"texture{unit}"
 
 
@@ -141,16 +140,18 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     emitter = _FragmentEmitter(key, dialect)
     body = emitter.block(fragment_statements(key, rasterised=True))
     targets = range(len(key.targets))
-    first = [f"in vec2 varying{n};" for n in range(key.varyings)]
-    first += ["uniform vec2 origin;"] if emitter.needs_place else []
-    first += ["uniform vec2 size;"] if emitter.needs_size else []
+    first = [
+        *(f"in vec2 varying{n};" for n in range(key.varyings)),
+        *["uniform vec2 origin;"] * emitter.needs_place,
+        *["uniform vec2 size;"] * emitter.needs_size,
+    ]
     inputs = []
-    for n in sorted(emitter.samplers):
+    for n in sorted(emitter.looked_up):
         inputs.append(f"uniform sampler2D texture{n};")
-        if emitter.extents[n] is None:
+        if emitter.units[n].extent is None:
             inputs.append(f"uniform ivec3 {size_name(n)};")
     inputs += [f"layout(location = {n}) out vec4 target{n};" for n in targets]
-    start = ["    vec2 fragment = gl_FragCoord.xy - origin;"] if emitter.needs_place else []
+    start = ["    vec2 fragment = gl_FragCoord.xy - origin;"] * emitter.needs_place
     body += [f"    target{n} = {emitter.name(target_variable(n))};" for n in targets]
     return emitter.shader(first, inputs, start, body)
 
@@ -160,15 +161,18 @@ def vertex_shader(varyings: int = 0, dialect: Dialect = GLSL) -> str:
 
     Uniforms: `varyingN_corners` for each varying, in the plan's order of corners.
     """
-    lines = [*dialect.header]
-    lines.append("// The rectangle is the viewport: (0, 0), (W, 0), (0, H), (W, H) in turn.")
-    for n in range(varyings):
-        lines += [f"uniform vec2 varying{n}_corners[4];", f"out vec2 varying{n};"]
-    lines += ["void main() {", "    int right = gl_VertexID & 1, top = gl_VertexID >> 1;"]
-    if varyings:
-        lines.append("    int corner = top == 0 ? right : 3 - right;")
-    lines += [f"    varying{n} = varying{n}_corners[corner];" for n in range(varyings)]
-    lines += ["    gl_Position = vec4(2 * right - 1, 2 * top - 1, 0.0, 1.0);", "}", ""]
+    names = [f"varying{n}" for n in range(varyings)]
+    lines = [
+        *dialect.header,
+        "// The rectangle is the viewport: (0, 0), (W, 0), (0, H), (W, H) in turn.",
+        *(f"uniform vec2 {name}_corners[4];\nout vec2 {name};" for name in names),
+        "void main() {",
+        "    int right = gl_VertexID & 1, top = gl_VertexID >> 1;",
+        *["    int corner = top == 0 ? right : 3 - right;"] * bool(names),
+        *(f"    {name} = {name}_corners[corner];" for name in names),
+        "    gl_Position = vec4(2 * right - 1, 2 * top - 1, 0.0, 1.0);",
+        "}\n",
+    ]
     return "\n".join(lines)
 
 
@@ -200,7 +204,7 @@ def compute_shader(key: ShaderKey, *, scissored: bool = False) -> str:
     texels; the corners of the `scissor` in the rectangle; the rest as fragment_shader has them.
     """
     assert key.varyings == 0
-    emitter = _BufferEmitter(key)
+    emitter = _BufferEmitter(key, COMPUTE)
     statements = fragment_statements(key, rasterised=False)
     body = emitter.block([*statements, *stored_colours(key)])
     first = [
@@ -212,10 +216,10 @@ def compute_shader(key: ShaderKey, *, scissored: bool = False) -> str:
     inputs = [
         buffer(binding, "readonly ", unit_array(unit))
         for binding, unit in enumerate(key.units)
-        if unit.number in emitter.fetched
+        if unit.number in emitter.looked_up
     ]
-    for n in range(len(key.targets)):
-        inputs.append(buffer(len(key.units) + n, "", target_array(n)))
+    targets = range(len(key.targets))
+    inputs += [buffer(len(key.units) + n, "", target_array(n)) for n in targets]
     start = [
         "    vec2 fragment = vec2(gl_GlobalInvocationID.xy) + 0.5;",
         "    if (fragment.x > size.x || fragment.y > size.y) return;",
@@ -239,11 +243,6 @@ def buffer(binding: int, access: str, array: Array) -> str:
 class _BufferEmitter(PassEmitter):
     """Texels come from storage buffers."""
 
-    def __init__(self, key: ShaderKey) -> None:
-        super().__init__(key, COMPUTE)
-        self.units = {unit.number: unit for unit in key.units}
-        self.fetched: set[int] = set()
-
     def fetch(self, fetch: Fetch) -> str:
-        self.fetched.add(fetch.texture)
+        self.looked_up.add(fetch.texture)
         return self.expression(Call(fetch.operands, unit_fetch(self.units[fetch.texture])))

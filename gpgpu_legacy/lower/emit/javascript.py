@@ -172,10 +172,15 @@ class _JavaScriptEmitter(TextEmitter):
             names = ", ".join(self._part(variable, c) for c in whole)
             yield f"{word}[{names}] = {self.expression(value)};"
         elif isinstance(value, Fetch) and needed:
-            at = f"{variable.name}_at"
-            yield f"{word}{at} = {self._address_of(value)};"
+            unit, at = self.unit, f"{variable.name}_at"
+            assert unit is not None
+            assert unit.extent is not None, "the page knows the sizes of its textures"
+            column, row = (self.inside(operand, ATOM) for operand in value.operands)
+            yield f"{word}{at} = 4 * ({row} * {unit.extent.width} + {column});"
             for n, c in needed:
-                yield f"{word}{self._part(variable, c)} = {self._stored(at, n)};"
+                source = unit.format.reads[n]
+                text = source if source in "01" else f"data[{at} + {'rgba'.index(source)}]"
+                yield f"{word}{self._part(variable, c)} = {text};"
         else:
             for n, c in needed:
                 text = self.expression(component(value, n))
@@ -183,18 +188,6 @@ class _JavaScriptEmitter(TextEmitter):
 
     def _part(self, variable: Variable, number: int) -> str:
         return f"{_name(variable)}_{number}" if variable in self._parts else _name(variable)
-
-    def _address_of(self, fetch: Fetch) -> str:
-        assert self.unit is not None
-        assert self.unit.extent is not None, "the page knows the sizes of its textures"
-        column, row = (self.inside(operand, ATOM) for operand in fetch.operands)
-        return f"4 * ({row} * {self.unit.extent.width} + {column})"
-
-    def _stored(self, at: str, channel: int) -> str:
-        """A number of a texel, as the format reads it."""
-        assert self.unit is not None
-        source = self.unit.format.reads[channel]
-        return source if source in "01" else f"data[{at} + {'rgba'.index(source)}]"
 
     def operation(self, value: Operation) -> tuple[str, int]:
         text, binds = super().operation(value)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial, reduce
 from operator import and_
 from typing import Any
@@ -385,11 +386,11 @@ class _Module:
         self.module = ir.Module("fused passes")
 
     def code(self) -> Code:
-        tiles = [self._tiles_function(self.tile)]
-        if self.tile.rows > 1:
-            tiles.append(self._tiles_function(TileShape(1, self.tile.vectors, self.tile.lanes)))
-        self._run_function(tiles)
-        self._stage_function()
+        row = replace(self.tile, rows=1)
+        self._run_function([self._tiles_function(tile) for tile in dict.fromkeys((self.tile, row))])
+        memory, _ = self._begin(self._function("stage_piece"), row)
+        memory.stage()
+        memory.builder.ret_void()
         instructions = instruction_count(self.statements)
         return Code(str(self.module), self.tile, tuple(self.table), self.staging.rows, instructions)
 
@@ -498,12 +499,6 @@ class _Module:
                 emit_call(b, function_of_tiles, words, *columns, y, top, first, end)
                 y = top
         b.ret_void()
-
-    def _stage_function(self) -> None:
-        tile = TileShape(1, self.tile.vectors, self.tile.lanes)
-        memory, _ = self._begin(self._function("stage_piece"), tile)
-        memory.stage()
-        memory.builder.ret_void()
 
 
 def _staging(statements: Iterable[Statement]) -> StagedChannels:

@@ -47,8 +47,13 @@ FUNCTIONS = {
     **{
         operator: operator.value
         for operator in (
-            *(Operator.FLOOR, Operator.SQRT, Operator.EXP, Operator.EXP2, Operator.LOG2),
-            *(Operator.SIN, Operator.COS),
+            Operator.FLOOR,
+            Operator.SQRT,
+            Operator.EXP,
+            Operator.EXP2,
+            Operator.LOG2,
+            Operator.SIN,
+            Operator.COS,
         )
     },
 }
