@@ -98,12 +98,11 @@ def spelled(line: str, *, exact: bool = True, arithmetic: Arithmetic = FP32) -> 
 
 def statements_of(line: str, *, exact: bool = True, arithmetic: Arithmetic = FP32) -> list[str]:
     """An instruction's statements."""
-    instruction = program(line).instructions[0]
+    [instruction] = program(line).instructions
     lowering = Lowering(arithmetic)
-    components = (0,) if instruction.dst is None else instruction.dst.components
-    lowering.instruction(instruction, components)
+    lowering.instruction(instruction, instruction.dst.components if instruction.dst else (0,))
     emitter = GlslEmitter(GLSL, arithmetic, exact=exact)
-    return emitter.block(lowering.statements, 0)
+    return [*map(str.strip, emitter.block(lowering.statements))]
 
 
 def test_a_multiply_add_is_contracted_only_where_arithmetic_need_not_be_exact() -> None:
@@ -194,8 +193,8 @@ def test_an_expression(value: Expression, text: str) -> None:
 def test_what_is_declared_is_precise_save_whole_numbers(exact: bool) -> None:
     """So no compiler reorders a sum. Of a truth, too: !(a >= b) is not a < b where one is NaN."""
     declared = [Declare(Variable("z", kind)) for kind in (FLOAT, VEC4, BOOL, INT)]
-    assert emitter(exact=exact).block(declared, 0) == [
-        "precise float z;", "precise vec4 z;", "precise bool z;", "int z;",
+    assert emitter(exact=exact).block(declared) == [
+        "    precise float z;", "    precise vec4 z;", "    precise bool z;", "    int z;",
     ]  # fmt: skip
 
 
