@@ -37,24 +37,30 @@ def program_warnings(
     may have any length.
     """
     name = program.name or "the program"
+    spaces = ((ParameterSpace.LOCAL, local_set), (ParameterSpace.ENV, env_set))
     warnings: list[str] = []
-
-    def warn(array: str, indices: AbstractSet[int], problem: str) -> None:
-        """Of elements of an array, if there are any."""
-        if indices:
-            *others, last = (f"[{index}]" for index in sorted(indices))
-            are, them = (f" and {last} are", "them") if others else (f"{last} is", "it")
-            text = problem.format(name=name, them=them)
-            warnings.append(f"{array}{', '.join(others)}{are} {text}")
-
-    for space, given in ((ParameterSpace.LOCAL, local_set), (ParameterSpace.ENV, env_set)):
+    for space, given in spaces:
         read = set(program.parameter_indices(space))
-        warn(space.value, read.difference(given), "never set, and {name} reads 0 there")
-        warn(space.value, set(given) - read, "set, but {name} never reads {them}")
-    units, bound = program.texture_units.keys(), set(units_bound)
-    warn("texture", bound - units, "bound, but {name} never looks {them} up")
-    warn("texture", units - bound, "never bound, and {name} reads opaque black there")
-    return (*warnings, *_unscaled(program, name, pixel_sets))
+        if unset := _elements(space.value, read.difference(given)):
+            warnings.append(f"{unset[0]} never set, and {name} reads 0 there")
+        if unread := _elements(space.value, set(given) - read):
+            warnings.append(f"{unread[0]} set, but {name} never reads {unread[1]}")
+    if idle := _elements("texture", set(units_bound) - program.texture_units.keys()):
+        warnings.append(f"{idle[0]} bound, but {name} never looks {idle[1]} up")
+    if unbound := _elements("texture", program.texture_units.keys() - set(units_bound)):
+        warnings.append(f"{unbound[0]} never bound, and {name} reads opaque black there")
+    warnings += _unscaled(program, name, pixel_sets)
+    return tuple(warnings)
+
+
+def _elements(array: str, indices: AbstractSet[int]) -> tuple[str, str] | None:
+    """For a sentence about elements of an array: `texture[0] is`, `it`; None if there are none."""
+    if not indices:
+        return None
+    *others, last = (f"[{index}]" for index in sorted(indices))
+    if not others:
+        return f"{array}{last} is", "it"
+    return f"{array}{', '.join(others)} and {last} are", "them"
 
 
 def _unscaled(program: Program, name: str, pixel_sets: Collection[int]) -> Iterator[str]:
