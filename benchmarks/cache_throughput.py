@@ -22,8 +22,7 @@ from turns import medians_in_turn, print_result, timed  # from benchmarks/
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
-from gpgpu_legacy.cache.run import plan_trace
-from gpgpu_legacy.cache.simulate import simulate
+from gpgpu_legacy.cache.simulate import plan_trace, simulate
 from gpgpu_legacy.measure.timing import OtherWork
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name

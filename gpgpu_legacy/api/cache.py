@@ -17,8 +17,16 @@ from gpgpu_legacy.api.cache_plot import ORDER, draw_sweep, text_of, varying_of
 from gpgpu_legacy.cache.access import Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.recorded import Replay
-from gpgpu_legacy.cache.run import HeatMap, cache_run, heat_map, plan_trace
-from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally, Simulated
+from gpgpu_legacy.cache.simulate import (
+    HeatMap,
+    LevelTally,
+    Progress,
+    RegionTally,
+    Simulated,
+    cache_run,
+    heat_map,
+    plan_trace,
+)
 from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError

@@ -30,7 +30,7 @@ from gpgpu_legacy.present.plot import (
 )
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.cache.run import HeatMap
+    from gpgpu_legacy.cache.simulate import HeatMap
 
 Varied = Mapping[str, Plain]
 """The properties of a run that a sweep may vary, by the heads of its columns."""

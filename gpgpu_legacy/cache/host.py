@@ -263,7 +263,15 @@ def measure(
         (h.core, paging.first): _new_core(h, bytes_in_use, paging.first, unit_bytes)
         for h, paging in cases
     }
-    behind = [_new_behind(h, paging, bytes_in_use) for h, paging in cases]
+    behind = [
+        Behind(
+            (h.page_bytes // h.l2.line_bytes).bit_length() - 1,
+            paging.map(h.pages(bytes_in_use)),
+            _level(h.l2, paging.seed),
+            np.zeros(3, np.int64),
+        )
+        for h, paging in cases
+    ]
 
     def counts() -> list[Int64s]:
         return [
@@ -340,13 +348,6 @@ class Behind(NamedTuple):
     frames: Int64s
     l2: Level
     counts: Int64s
-
-
-def _new_behind(hierarchy: Hierarchy, paging: Paging, bytes_in_use: int) -> Behind:
-    lines = hierarchy.page_bytes // hierarchy.l2.line_bytes
-    frames = paging.map(hierarchy.pages(bytes_in_use))
-    level = _level(hierarchy.l2, paging.seed)
-    return Behind(lines.bit_length() - 1, frames, level, np.zeros(3, np.int64))
 
 
 def _pages(page_bytes: int, bytes_in_use: int) -> int:

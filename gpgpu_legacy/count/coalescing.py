@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,21 +164,14 @@ def _of_dispatch(plan: Plan, pass_: ComputePass, rule: CoalescingRule) -> Transa
     return sum(costs, Transactions())
 
 
-class _Kind(NamedTuple):
-    """Whether an access goes to shared memory, and whether it is a store."""
-
-    shared: bool
-    store: bool
-
-
 _Words = NDArray[np.int64]
 _Active = NDArray[np.bool_]
 
 _Frozen = tuple[tuple[int, ...], bytes]
 """The shape and the numbers of an array that broadcasts to the invocations of a work group."""
 
-_Alike = tuple[_Kind, _Frozen, _Frozen]
-"""An access: the words, and which invocations are active."""
+_Alike = tuple[bool, bool, _Frozen, _Frozen]
+"""An access: whether to shared memory, whether a store, the words, and who is active."""
 
 
 def _frozen(array: NDArray[Any]) -> _Frozen:
@@ -210,9 +203,8 @@ class _AccessCounter(AddressMachine):
 
         A shift of a work group's addresses by a period does not change what it costs.
         """
-        index, kind = self.flat_index(element), _Kind(element.array.is_shared, store)
-        segment = self.rule.segment_bytes // WORD_BYTES
-        period = self.rule.banks if element.array.is_shared else segment
+        index, shared = self.flat_index(element), element.array.is_shared
+        period = self.rule.banks if shared else self.rule.segment_bytes // WORD_BYTES
         base = index[:, :, :1, :1]
         relative = index - base
         if not (relative == relative[:1, :1]).all():
@@ -220,7 +212,7 @@ class _AccessCounter(AddressMachine):
             active = np.broadcast_to(True if self.mask is None else self.mask, self.shape)
             words = np.where(active, words, 0)
             for row in np.ndindex(self.groups):
-                self.alike[kind, _frozen(words[row]), _frozen(active[row])] += 1
+                self.alike[shared, store, _frozen(words[row]), _frozen(active[row])] += 1
             return
         patterns, numbers = _patterns(self.mask)
         keys = numbers * period + base[:, :, 0, 0] % period
@@ -228,13 +220,13 @@ class _AccessCounter(AddressMachine):
         frequencies = np.bincount(keys.ravel(), minlength=len(patterns) * period)
         for key in np.flatnonzero(frequencies).tolist():
             number, remainder = divmod(key, period)
-            alike = kind, _frozen(relative[0, 0] + remainder), _frozen(patterns[number])
-            self.alike[alike] += int(frequencies[key]) * weight
+            access = _frozen(relative[0, 0] + remainder), _frozen(patterns[number])
+            self.alike[shared, store, *access] += int(frequencies[key]) * weight
 
 
 def _cost(rule: CoalescingRule, local: tuple[int, int], access: _Alike) -> Transactions:
     """The cost of an access by one work group. local: its size, y first."""
-    kind, addresses, pattern = access
+    shared, store, addresses, pattern = access
     words, active = _thawed(addresses, np.int64, local), _thawed(pattern, np.bool_, local)
     number, size = 0, 0
     for start in range(0, words.size, rule.request_threads):
@@ -243,15 +235,15 @@ def _cost(rule: CoalescingRule, local: tuple[int, int], access: _Alike) -> Trans
         if threads.size == 0:
             continue
         accessed = words[request][threads]
-        if kind.shared:
+        if shared:
             number += 1
-            size += shared_steps(rule, accessed, store=kind.store) - 1
+            size += shared_steps(rule, accessed, store=store) - 1
         else:
             transacted, moved = global_request(rule, threads, accessed)
             number, size = number + transacted, size + moved
-    if kind.shared:
+    if shared:
         return Transactions(shared_requests=number, shared_replays=size)
-    if kind.store:
+    if store:
         return Transactions(store_transactions=number, store_bytes=size)
     return Transactions(load_transactions=number, load_bytes=size)
 

@@ -447,22 +447,21 @@ class Benchmark:
 
     def measure(
         self,
-        budget: Budget | None = None,
+        budget: Budget,
         save: Callable[[Bench], object] = lambda _: None,
     ) -> Bench:
         """Measure all of them, the case with the least work first.
 
-        budget: DEFAULT_BUDGET_S if None; it tells of `steps` steps. save: called with the results
+        budget: it tells of `steps` steps. save: called with the results
         so far whenever there are new ones, and with all of them at the end.
         """
-        within = budget or Budget(DEFAULT_BUDGET_S)
         measured = measure(
             list(self.entered),
-            within,
+            budget,
             self.rounds,
-            results=lambda measured: save(self._bench(measured, within)),
+            results=lambda measured: save(self._bench(measured, budget)),
         )
-        result = self._bench(measured, within)
+        result = self._bench(measured, budget)
         save(result)
         return result
 

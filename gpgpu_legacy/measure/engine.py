@@ -293,8 +293,11 @@ class _Measurement:
                 left = list(jobs)
                 while left:
                     left.remove(job := min(left, key=self.expected_s))
-                    with self.errors_of(job):
-                        self.start(job, held)
+                    if (reason := self.budget.refusal(self.expected_s(job))) is not None:
+                        self.done[job] = NotRun(job, reason)
+                    else:
+                        with self.errors_of(job):
+                            self.open_jobs.append(self.open(job, held))
                     has_rounds = job not in self.done
                     for _ in range(1 if has_rounds else 1 + self.rounds.count):
                         self.budget.tell(str(job))
@@ -316,13 +319,6 @@ class _Measurement:
                 self.known[own.job.series] = replace(known, compute_s=result.seconds)
         self.open_jobs = []
         self.results(self.so_far())
-
-    def start(self, job: MeasuredJob, held: ExitStack) -> None:
-        """The first run of a job, if it fits. held: closes the job."""
-        if (reason := self.budget.refusal(self.expected_s(job))) is not None:
-            self.done[job] = NotRun(job, reason)
-        else:
-            self.open_jobs.append(self.open(job, held))
 
     @contextmanager
     def errors_of(self, job: MeasuredJob) -> Iterator[None]:

@@ -14,7 +14,7 @@ consecutive elements is one load. A compiler that merges others may beat such a 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -77,11 +77,11 @@ def predict(
 
     All bounds of this package are its: those of commands, audits, rooflines and the log.
 
-    memory_bytes: the memory traffic, copies included, if it is known from a simulated cache
-    (cache/run.py); by default, each texel that a pass touches is served once per pass. rule: of
-    coalescing, in place of the profile's, to see what follows from it. Raises PlanError for a
-    kernel whose control flow depends on data (see count_compute_pass), and for memory_bytes on a
-    chip that fuses passes, since fused passes make other accesses than the plan.
+    memory_bytes: the memory traffic, copies included, if it is known from a simulated cache; by
+    default, each texel that a pass touches is served once per pass. rule: of coalescing, in place
+    of the profile's, to see what follows from it. Raises PlanError for a kernel whose control flow
+    depends on data (see count_compute_pass), and for memory_bytes on a chip that fuses passes,
+    since fused passes make other accesses than the plan.
     """
     transfers, rates = count_plan(replace(plan, steps=())), Rates(chip.hardware)
     if memory_bytes is not None and rates.fuses_passes:
@@ -232,7 +232,7 @@ def memory_behind(memory: Memory, access: Access, p: PlanBuilder) -> int:
 
     access: how fragments access textures.
     """
-    from gpgpu_legacy.cache.run import cache_run, memory_bytes  # imports numba
+    from gpgpu_legacy.cache.simulate import cache_run, memory_bytes  # imports numba
 
     return memory_bytes(cache_run(p.plan(), memory, access, partial(replay, p)))
 
@@ -344,11 +344,10 @@ def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
 def _pass_time(group: list[tuple[PlanPart, Prediction]]) -> PassTime:
     times = [(part.times, _seconds(prediction)) for part, prediction in group]
     seconds = [times_ * one for times_, one in times if one is not None]
-    bottlenecks: dict[str, float] = {}
+    bottlenecks = defaultdict[str, float](float)
     for part, prediction in group:
         if (term := prediction.bottleneck) is not None and term.seconds is not None:
-            before = bottlenecks.get(term.name, 0.0)
-            bottlenecks[term.name] = before + part.times * term.seconds
+            bottlenecks[term.name] += part.times * term.seconds
     numbers = sorted((n for part, _ in group for n in part.numbers), key=lambda n: n.start)
     passes = group[0][0].passes
     return PassTime(

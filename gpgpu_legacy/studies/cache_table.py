@@ -31,7 +31,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.command.frame import Kept, answers
 from gpgpu_legacy.api.command.words import BLOCK, SIZE, Caches, Dask, Layouts, ManyInFlight, Rasters
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
+from gpgpu_legacy.cache.simulate import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan

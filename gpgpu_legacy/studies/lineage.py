@@ -13,7 +13,7 @@ from gpgpu_legacy.api.command.frame import Kept, answers
 from gpgpu_legacy.api.command.words import AnyTime, ExecutorName, Seed
 from gpgpu_legacy.api.command.words import Size as SizeWords
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.cache.simulate import cache_run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.measure.bench import Attempt, Bench, Timed

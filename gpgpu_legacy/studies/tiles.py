@@ -25,8 +25,7 @@ from gpgpu_legacy.api.command.frame import Report, answers
 from gpgpu_legacy.api.command.words import BLOCK, QUICK_SIZE, SIZE, AccessOptions, AnyTime, Caches
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
-from gpgpu_legacy.cache.run import cache_run, operand_tallies
-from gpgpu_legacy.cache.simulate import Progress
+from gpgpu_legacy.cache.simulate import Progress, cache_run, operand_tallies
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, RGBA32F

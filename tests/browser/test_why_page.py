@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.cache.simulate import cache_run
 from gpgpu_legacy.page.sections.lesson import CACHED, CACHED_BLOCKS, CACHED_SIZE, ORDERS
 from gpgpu_legacy.plan.expand import at_iteration
 

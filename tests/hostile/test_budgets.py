@@ -9,7 +9,7 @@ from attacks import ATTACK
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.cache.simulate import cache_run
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 
 MEMORY = Memory((parse_cache("2K,4way,64B"),))

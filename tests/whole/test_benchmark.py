@@ -101,7 +101,7 @@ def bench(
     *cases: Case | PlanBuilder, rounds: int = 1, budget: Budget | None = None, **more: Any
 ) -> Bench:
     wanted = [case if isinstance(case, Case) else Case(case, {}) for case in cases]
-    return Benchmark(wanted, rounds=Rounds(rounds), **more).measure(budget)
+    return Benchmark(wanted, rounds=Rounds(rounds), **more).measure(budget or Budget())
 
 
 def by_name(found: Bench) -> dict[str, Timed]:

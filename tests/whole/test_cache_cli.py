@@ -22,7 +22,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run, memory_bytes
+from gpgpu_legacy.cache.simulate import cache_run, memory_bytes
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]

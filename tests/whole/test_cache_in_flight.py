@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run, heat_map, operand_tallies
+from gpgpu_legacy.cache.simulate import cache_run, heat_map, operand_tallies
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 

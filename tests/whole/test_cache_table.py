@@ -19,7 +19,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.cache.simulate import cache_run
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.shared.cache_rows import CacheTable, Measure
 

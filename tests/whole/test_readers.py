@@ -13,7 +13,7 @@ from varying import KERNEL, dispatch_plans
 
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run, heat_map
+from gpgpu_legacy.cache.simulate import cache_run, heat_map
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.coalescing import RULES, transactions

@@ -12,7 +12,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.fit import fit
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.cache.simulate import cache_run
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.files import shader_text

@@ -13,8 +13,7 @@ from gpgpu_legacy.api.fit import fit
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, Paging
-from gpgpu_legacy.cache.run import cache_run, memory_bytes, operand_tallies
-from gpgpu_legacy.cache.simulate import Simulated
+from gpgpu_legacy.cache.simulate import Simulated, cache_run, memory_bytes, operand_tallies
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.hosts import Capability, Host, Processor
 from gpgpu_legacy.chips.profile import Profile
