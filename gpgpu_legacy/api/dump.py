@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
+from gpgpu_legacy.files import Write, text_writer, write_folder
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.registry import disassemble
 from gpgpu_legacy.lower.analysis.fusion import decide
@@ -29,7 +29,6 @@ def dump(
     arrays: inputs, which are written beside them, where commands find them. Returns the paths of
     the files, in order.
     """
-    check_output_folder(folder)
     texts = {"plan.json": plan_as_json(plan)}
     texts |= {name: disassemble(program) for program, name in program_names(plan).items()}
     texts |= {name: kernel.text for kernel, name in kernel_names(plan).items()}

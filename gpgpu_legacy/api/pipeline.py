@@ -188,9 +188,10 @@ class Pipeline(PlanBuilder):
             self._inputs, self._outputs, self._items,
         )  # fmt: skip
         state = self.name, self.iterations, *map(len, growing)
-        if self._made is None or self._made[0] != state:
-            self._made = state, super().plan()
-        return self._made[1]
+        made = self._made
+        if made is None or made[0] != state:
+            made = self._made = state, super().plan()
+        return made[1]
 
     @public
     def operand(

@@ -96,13 +96,17 @@ class TracedInstruction(Record):
     discards: bool = False
 
 
+Steps = tuple[TracedInstruction, ...]
+"""What a fragment executes."""
+
+
 def trace_fragment(
     pass_: FragmentPass,
     textures: Textures,
     fragment: tuple[int, int],
     arithmetic: Arithmetic,
     target: Format = RGBA32F,
-) -> tuple[tuple[TracedInstruction, ...], bool]:
+) -> tuple[Steps, bool]:
     """The instructions that a pass of an expanded plan executes for one fragment, without writing
     it, and whether it passes the alpha test.
 

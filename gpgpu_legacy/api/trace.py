@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.run import How, Request
-from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
+from gpgpu_legacy.api.steps import (
+    Steps,
+    TracedInstruction,
+    TracedTexel,
+    Value,
+    as_value,
+    trace_fragment,
+)
 from gpgpu_legacy.errors import InputError, as_integer, counted, described
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import COMPONENTS
@@ -115,7 +122,7 @@ class Visit(Record, rename={"pass_": "pass"}):
     sources: tuple[str, ...]
     reads: tuple[TracedRead, ...]
     written: tuple[Written, ...]
-    steps: tuple[TracedInstruction, ...] | None
+    steps: Steps | None
 
 
 class Trace(Result):
@@ -376,7 +383,7 @@ class _TexelObserver:
             return
         before = self.latest
         draw = pass_ if isinstance(pass_, FragmentPass) else None
-        steps: tuple[TracedInstruction, ...] = ()
+        steps: Steps = ()
         fate = Fate.OUTSIDE
         if covers(pass_, *self.texel):
             self.latest = before | {name: self.value_in(read(name)) for name in names}
@@ -416,9 +423,7 @@ class _TexelObserver:
             )
         )
 
-    def _steps(
-        self, pass_: FragmentPass, read: Callable[[str], F32]
-    ) -> tuple[tuple[TracedInstruction, ...], bool]:
+    def _steps(self, pass_: FragmentPass, read: Callable[[str], F32]) -> tuple[Steps, bool]:
         """See trace_fragment: a pass does not change the textures that it looks up."""
         rect = constant_rect(pass_.rect)
         fragment = self.texel[0] - rect.x, self.texel[1] - rect.y
@@ -434,7 +439,7 @@ class _TexelObserver:
     def _reads(
         self,
         pass_: Pass,
-        steps: tuple[TracedInstruction, ...],
+        steps: Steps,
         fate: Fate,
         read: Callable[[str], F32],
     ) -> Iterator[TracedRead]:
@@ -454,18 +459,15 @@ class _TexelObserver:
                         coordinates=step.operands[0].value,
                     )
         elif isinstance(pass_, CopyPass) and fate is Fate.WRITTEN:
-            yield self._copied(pass_, read)
-
-    def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> TracedRead:
-        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        x, y = self.texel[0] - here.x + there.x, self.texel[1] - here.y + there.y
-        source = self.plan.texture(pass_.source)
-        level = sum(source.extent.first_row(n) <= y for n in range(1, source.extent.levels))
-        row = y - source.extent.first_row(level)
-        return TracedRead(
-            texture=pass_.source,
-            texel=TracedTexel(
-                unit=None, target=source.kind, x=x, y=row, layer=0, level=level, linear=False
-            ),
-            value=as_value(read(pass_.source)[y, x]),
-        )
+            there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
+            x, y = self.texel[0] - here.x + there.x, self.texel[1] - here.y + there.y
+            source = self.plan.texture(pass_.source)
+            level = sum(source.extent.first_row(n) <= y for n in range(1, source.extent.levels))
+            row = y - source.extent.first_row(level)
+            yield TracedRead(
+                texture=pass_.source,
+                texel=TracedTexel(
+                    unit=None, target=source.kind, x=x, y=row, layer=0, level=level, linear=False
+                ),
+                value=as_value(read(pass_.source)[y, x]),
+            )

@@ -171,14 +171,10 @@ def figure_command(
     ] = None,
 ) -> Iterator[Path]:
     """Draw the texels that each pass wrote, as a sheet of pictures or as an animation."""
-    from gpgpu_legacy.present.animation import check_animation
-
     if plot is None and animate is None:
         raise InputError(
             "a figure needs an output file; give --plot FILE.png or --animate FILE.gif"
         )
-    if animate is not None:
-        check_animation(animate)
     shown = job.pipeline().figure(job.arrays(), options=sheet, **machine.how())
     if plot is not None:
         shown.plot(plot)

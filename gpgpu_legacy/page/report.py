@@ -24,12 +24,12 @@ from gpgpu_legacy.present.animation import png_of
 from gpgpu_legacy.present.grid import (
     Grid,
     as_csv,
+    as_latex,
     as_markdown,
     as_text,
     is_numeric,
     plain,
 )
-from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Recorded, as_record, json_text, provenance
 from gpgpu_legacy.studies.cache_table import Products, make_table

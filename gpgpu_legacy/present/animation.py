@@ -29,16 +29,6 @@ LARGEST_ANIMATION = 1 << 26
 _SUFFIXES = (".gif", ".png", ".apng")
 
 
-def check_animation(path: Path) -> None:
-    """Raise InputError if no animation can be written to that path, as far as is known before."""
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(
-            f"{path} does not name a format for animations; let it end in one of "
-            f"{', '.join(_SUFFIXES)}"
-        )
-    check_writable(path)
-
-
 def animation_writer(
     path: Path, frame_ms: int = 100, last_ms: int = 100
 ) -> Callable[[Iterable[RGB]], None]:
@@ -51,7 +41,12 @@ def animation_writer(
     a missing folder. The function raises it if there is no picture, for pictures of different
     sizes, and for more than LARGEST_ANIMATION pixels.
     """
-    check_animation(path)
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(
+            f"{path} does not name a format for animations; let it end in one of "
+            f"{', '.join(_SUFFIXES)}"
+        )
+    check_writable(path)
     kind = "GIF" if path.suffix.lower() == ".gif" else "PNG"
 
     def write(pictures: Iterable[RGB]) -> None:

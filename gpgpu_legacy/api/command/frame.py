@@ -220,10 +220,9 @@ class ShownOptions:
         elif self.table_format == "text":
             self._print(result.grids(whole=self.whole))
         else:
-            from gpgpu_legacy.present import grid
-            from gpgpu_legacy.present.latex import as_latex
+            from gpgpu_legacy.present.grid import as_csv, as_latex, as_markdown
 
-            written = {"markdown": grid.as_markdown, "csv": grid.as_csv, "latex": as_latex}
+            written = {"markdown": as_markdown, "csv": as_csv, "latex": as_latex}
             print(written[self.table_format](result.grids(whole=self.whole)), end="")
 
     def _print(self, grids: list[Grid]) -> None:
