@@ -33,7 +33,7 @@ from gpgpu_legacy.languages.brook.compile import (
 )
 from gpgpu_legacy.languages.brook.kernels import ParameterRole
 from gpgpu_legacy.languages.brook.places import StreamPlace
-from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import Fault
 from gpgpu_legacy.lower.emit.hosts import host_code
 from gpgpu_legacy.lower.emit.targets import Translation
 from gpgpu_legacy.pipeline.names import as_brook

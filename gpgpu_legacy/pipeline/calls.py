@@ -19,7 +19,7 @@ from gpgpu_legacy.languages.brook.compile import (
 )
 from gpgpu_legacy.languages.brook.kernels import BrookKernel, KernelParameter, ParameterRole
 from gpgpu_legacy.languages.brook.places import StreamPlace
-from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import Fault
 from gpgpu_legacy.pipeline.loops import LoopExpression
 from gpgpu_legacy.pipeline.passes import PassBuilder
 from gpgpu_legacy.pipeline.storage import Iterator, Stream

@@ -37,8 +37,7 @@ from gpgpu_legacy.languages.glsl.fragments import compile_text as compile_shader
 from gpgpu_legacy.languages.glsl.language import LANGUAGE as OF_GLSL
 from gpgpu_legacy.languages.language import CompilerOptions
 from gpgpu_legacy.languages.registry import languages, program_of, split_entry
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
+from gpgpu_legacy.languages.shading.graph import SAMPLER, Fault, Graph, Vector
 from gpgpu_legacy.languages.shading.types import Numbers, SamplerType, Type, leaves, size
 from gpgpu_legacy.pipeline.storage import Iterator as NumberStream
 

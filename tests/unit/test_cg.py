@@ -18,7 +18,7 @@ from gpgpu_legacy.languages.arb.printer import disassemble, print_instruction
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
 from gpgpu_legacy.languages.language import CompilerOptions
-from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import Fault
 from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.runtime.executor import find_executor
 

@@ -22,7 +22,7 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
 from gpgpu_legacy.languages.glsl import fragments
 from gpgpu_legacy.languages.language import CompilerOptions
-from gpgpu_legacy.languages.shading.faults import PROFILES
+from gpgpu_legacy.languages.shading.emit import PROFILES
 from gpgpu_legacy.runtime.executor import find_executor
 
 PRIME = """

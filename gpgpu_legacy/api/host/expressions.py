@@ -60,6 +60,7 @@ class ExpressionCompiler:
     kernels: Mapping[str, Sequence[bool]]
 
     def __post_init__(self) -> None:
+        self.error = self.unit.texts.error
         self.types: dict[str, Type] = {**SCALARS, **VECTORS, "string": KERNEL}
         self.scopes: list[dict[str, Lvalue | Value]] = [
             {
@@ -77,7 +78,7 @@ class ExpressionCompiler:
         except (GpgpuLegacyError, MemoryError):
             raise
         except Exception as fault:
-            raise self.unit.texts.error(in_words(fault), node.at) from fault
+            raise self.error(in_words(fault), node.at) from fault
 
     # Types --------------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ class ExpressionCompiler:
         """The number that an expression is."""
         number = converted(self.value(e), LONG).constant
         if number is None:
-            raise self.unit.texts.error("this must be known before the program runs", e.at)
+            raise self.error("this must be known before the program runs", e.at)
         return int(number)
 
     def declared(self, d: c.Declaration, *, decays: bool = False) -> Type:
@@ -150,7 +151,7 @@ class ExpressionCompiler:
         """The place that an expression names."""
         place = self.resolved(e)
         if not isinstance(place, Lvalue) or place.constant is not None:
-            raise self.unit.texts.error("this cannot be assigned to; name a variable", e.at)
+            raise self.error("this cannot be assigned to; name a variable", e.at)
         return place
 
     def truth(self, e: c.Expression) -> Value:
@@ -165,7 +166,7 @@ class ExpressionCompiler:
                 return folded(Value(f"(not {a.code})", INT), a)
         value = self.value(e)
         if not isinstance(value.type, CScalar | Pointer):
-            raise self.unit.texts.error(f"a {value.type} is neither true nor false", e.at)
+            raise self.error(f"a {value.type} is neither true nor false", e.at)
         is_truth = isinstance(e, c.Binary) and e.operator in COMPARISONS
         return value if is_truth else folded(Value(f"({settled(value)} != 0)", INT), value)
 
@@ -324,7 +325,7 @@ class ExpressionCompiler:
         """The code of an argument. kind: None for any number or pointer."""
         value = self.value(e)
         if kind is None and not isinstance(value.type, CScalar | Pointer):
-            raise self.unit.texts.error(f"a {value.type} cannot be given here", e.at)
+            raise self.error(f"a {value.type} cannot be given here", e.at)
         return settled(value if kind is None else converted(value, kind))
 
     def _constructed(self, name: c.TypeName, arguments: Sequence[c.Expression]) -> Value:

@@ -32,9 +32,8 @@ from gpgpu_legacy.languages.brook.kernels import (
 )
 from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.cg.compiler import CgEvaluator
-from gpgpu_legacy.languages.shading.emit import identifier, program
-from gpgpu_legacy.languages.shading.faults import Fault, fitted
-from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Graph, Vector
+from gpgpu_legacy.languages.shading.emit import fitted, identifier, program
+from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Fault, Graph, Vector
 from gpgpu_legacy.languages.shading.types import ArrayType, Indexed, Numbers, Type
 
 _FREE = {CONSTANT, LEAF, "TEX", PART}

@@ -22,10 +22,9 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
-from gpgpu_legacy.languages.shading.emit import UNITS, Bindings
+from gpgpu_legacy.languages.shading.emit import UNITS, Bindings, fitted
 from gpgpu_legacy.languages.shading.evaluate import Evaluator
-from gpgpu_legacy.languages.shading.faults import Fault, fitted
-from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
+from gpgpu_legacy.languages.shading.graph import UNREADABLE, Fault, Graph, Vector
 from gpgpu_legacy.languages.shading.library import CG, Library
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 

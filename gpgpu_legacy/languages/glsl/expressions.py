@@ -1,7 +1,4 @@
-"""Expressions of a kernel, from nodes of the syntax tree to the IR, with GLSL's types.
-
-The limits hold for every kernel, whoever wrote it.
-"""
+"""Expressions of a kernel, from nodes of the syntax tree to the IR, with GLSL's types."""
 
 from __future__ import annotations
 
@@ -32,9 +29,6 @@ from gpgpu_legacy.isa.types import BOOL, DOUBLE, FLOAT, INT, UINT, VEC4, Operato
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
 
-MOST_TEXT = 2**16
-"""Characters of a kernel; the longest here has 3 000."""
-
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
 minute of compiling. The largest kernel here has about 200.
@@ -45,39 +39,7 @@ DEEPEST = 150
 expressions recurse.
 """
 
-DEEPEST_BLOCKS = 40
-"""How deeply ifs, fors and blocks are nested. Python reads 100 nested blocks."""
-
-DEEPEST_LOOPS = 12
-"""How deeply fors are nested. Python compiles 20 nested ones, three of which are ours."""
-
-MOST_ARGUMENTS = 256
-"""Uniforms and buffers of a kernel, and the bindings that a buffer may have: more than drivers
-have."""
-
-MOST_INVOCATIONS = 4096
-"""Invocations of a work group: twice what GPUs allow."""
-
-MOST_SHARED = 2**16
-"""Elements of all shared arrays of a kernel; GPUs have less than 64 Ki floats of shared memory."""
-
 TOO_DEEP = "statements or expressions are nested too deeply; use variables in between"
-
-
-def nodes_and_levels(expression: Expression) -> tuple[int, int]:
-    """How many nodes an expression has, and how deeply they are nested.
-
-    Both stop a little above the limit: an expression that is used in several places, as for the
-    components of a vector, counts once for each, so the number may be exponential.
-    """
-    nodes = deepest = 0
-    waiting = [(expression, levels(expression))]
-    while waiting and nodes <= MOST_NODES and deepest <= DEEPEST:
-        node, level = waiting.pop()
-        nodes += 1
-        deepest = max(deepest, level)
-        waiting += [(part, level + levels(part)) for part in node.operands]
-    return nodes, deepest
 
 
 def levels(expression: Expression) -> int:
@@ -246,11 +208,18 @@ class ExpressionReader:
         return self.limited(self.expression(x), x.at)
 
     def limited(self, expression: E, at: Span) -> E:
-        """The expression, if it is within the limits."""
-        nodes, levels = nodes_and_levels(expression)
-        if levels > DEEPEST:
-            raise self.error(TOO_DEEP, at)
-        self.count(nodes, at)
+        """The expression, if it is within the limits.
+
+        One that is used in several places, as for the components of a vector, counts once for each,
+        so the number of nodes may be exponential.
+        """
+        waiting: list[tuple[Expression, int]] = [(expression, levels(expression))]
+        while waiting:
+            node, level = waiting.pop()
+            if level > DEEPEST:
+                raise self.error(TOO_DEEP, at)
+            self.count(1, at)
+            waiting += [(part, level + levels(part)) for part in node.operands]
         return expression
 
     def count(self, nodes: int, at: Span) -> None:

@@ -30,10 +30,9 @@ from gpgpu_legacy.languages.glsl.rules import Rules
 from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS, SAMPLERS
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
-from gpgpu_legacy.languages.shading.emit import Bindings
+from gpgpu_legacy.languages.shading.emit import Bindings, fitted
 from gpgpu_legacy.languages.shading.expressions import Assignable, described
-from gpgpu_legacy.languages.shading.faults import Fault, fitted
-from gpgpu_legacy.languages.shading.graph import Graph, Vector
+from gpgpu_legacy.languages.shading.graph import Fault, Graph, Vector
 from gpgpu_legacy.languages.shading.library import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
 
@@ -295,7 +294,8 @@ class ShaderCompiler(Rules):
                     place.at,
                 )
             if "out" in qualifiers:
-                self._written.setdefault(name, set()).update(place.numbers)
+                numbers = (n for _, part in place.parts for n in part.literals)
+                self._written.setdefault(name, set()).update(numbers)
         super().write(place, value)
 
     # What it leaves -------------------------------------------------------------------------------

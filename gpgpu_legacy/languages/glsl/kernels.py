@@ -16,17 +16,30 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.diagnostics import Text
 from gpgpu_legacy.languages.glsl.expressions import (
-    DEEPEST_BLOCKS,
-    DEEPEST_LOOPS,
-    MOST_ARGUMENTS,
-    MOST_INVOCATIONS,
-    MOST_SHARED,
-    MOST_TEXT,
     TOO_DEEP,
     TYPES,
     ExpressionReader,
 )
 from gpgpu_legacy.languages.glsl.words import GLSL
+
+MOST_TEXT = 2**16
+"""Characters of a kernel; the longest here has 3 000."""
+
+DEEPEST_BLOCKS = 40
+"""How deeply ifs, fors and blocks are nested. Python reads 100 nested blocks."""
+
+DEEPEST_LOOPS = 12
+"""How deeply fors are nested. Python compiles 20 nested ones, three of which are ours."""
+
+MOST_ARGUMENTS = 256
+"""Uniforms and buffers of a kernel, and the bindings that a buffer may have: more than drivers
+have."""
+
+MOST_INVOCATIONS = 4096
+"""Invocations of a work group: twice what GPUs allow."""
+
+MOST_SHARED = 2**16
+"""Elements of all shared arrays of a kernel; GPUs have less than 64 Ki floats of shared memory."""
 
 S = TypeVar("S")
 # What is no comment, and what drivers may read otherwise, also in one.
@@ -251,7 +264,7 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     AssemblyError, with line and column, at the first construct outside the subset, and where a
     driver, which is given the text itself, could read other statements than these: at directives
     other than #version, and at characters that end or continue lines only for some readers.
-    Kernels have limits; see expressions.py.
+    Kernels have limits, whoever wrote them.
     """
     if len(text) > MOST_TEXT:
         raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")

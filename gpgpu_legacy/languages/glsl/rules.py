@@ -16,8 +16,7 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.glsl.words import MATRICES, SAMPLERS
 from gpgpu_legacy.languages.shading.evaluate import Evaluator
 from gpgpu_legacy.languages.shading.expressions import described, of_kind
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import Graph, Vector
+from gpgpu_legacy.languages.shading.graph import Fault, Graph, Vector
 from gpgpu_legacy.languages.shading.library import Library
 from gpgpu_legacy.languages.shading.types import (
     BUILT_IN,

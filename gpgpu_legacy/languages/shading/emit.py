@@ -5,12 +5,13 @@ parameters, units, attributes and results stand for in its source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from gpgpu_legacy.errors import InputError, hint
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, Form
 from gpgpu_legacy.isa.program import (
     CONDITION,
@@ -40,18 +41,24 @@ from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.arb.syntax import words_of
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.syntax import Texts
-from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import (
     CONSTANT,
     LEAF,
     SAMPLER,
+    Fault,
     Graph,
     Literals,
     StraightSegment,
+    TooLong,
     Vector,
 )
 from gpgpu_legacy.languages.shading.packing import Lanes, Pack, Packer, selected
 from gpgpu_legacy.languages.shading.registers import Homes, scheduled
+
+T = TypeVar("T")
+
+PROFILES = {"arbfp1": False, "fp40": True, "ps_3_0": True}
+"""The profiles of the time that may be asked for, and whether they have NVIDIA's instructions."""
 
 Swizzle = tuple[Selector, Selector, Selector, Selector]
 _LATEST = 32
@@ -79,10 +86,7 @@ def program(
     names: of units and attributes.
     """
     lanes: Lanes = {
-        register: {
-            (2 if register.kind is ResultKind.DEPTH else lane): literal
-            for lane, literal in enumerate(vector.literals)
-        }
+        register: dict(enumerate(vector.literals, 2 * (register.kind is ResultKind.DEPTH)))
         for register, vector in results.items()
     }
     code = _ProgramCode(graph, lanes)
@@ -101,11 +105,6 @@ def program(
     return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 
 
-def _may_kill(graph: Graph, literal: int) -> bool:
-    number = graph.number(literal)
-    return number is None or number < 0
-
-
 class _ProgramCode:
     """The instructions of a graph's segments, and of what lies between them."""
 
@@ -118,7 +117,11 @@ class _ProgramCode:
         for segment in parts:
             asked = segment.kills if len(parts) > 1 else graph.kills
             resolved = (tuple(map(graph.resolved, kill)) for kill in asked)
-            kills[segment] = [kill for kill in resolved if any(_may_kill(graph, x) for x in kill)]
+            kills[segment] = [
+                kill
+                for kill in resolved
+                if any((number := graph.number(x)) is None or number < 0 for x in kill)
+            ]
             if segment.test:
                 ends[segment][COMPARED] = {0: segment.test[0]}
         self._homes = Homes(graph, {s: [*_literals(ends[s]), *chain(*kills[s])] for s in parts})
@@ -310,6 +313,39 @@ def _swizzle(chosen: Mapping[int, int]) -> Swizzle:
         return IDENTITY
     last = chosen[max(chosen)]
     return cast(Swizzle, tuple(_SELECTORS[chosen.get(lane, last)] for lane in range(4)))
+
+
+def fitted(
+    compiled: Callable[..., T],
+    profile: str,
+    programs: Callable[[T], Iterable[Program]],
+) -> T:
+    """Compile into a straight line, if the text fits one and the profile leaves the choice, else
+    with `branching`.
+
+    programs: gives the programs of a result, which may have NVIDIA's instructions if the profile
+    does.
+    """
+    if profile and profile not in PROFILES:
+        raise InputError(f"there is no profile {profile}; {hint(profile, PROFILES)}")
+    try:
+        result = compiled(branching=PROFILES.get(profile, False))
+    except TooLong as fault:
+        if PROFILES.get(profile):
+            raise
+        if profile:
+            problem, _, _ = str(fault).partition(";")
+            expected = f"{profile} has no branches: name another profile, or none"
+            raise Fault(f"{problem}; {expected}", fault.at) from None
+        result = compiled(branching=True)
+    for instruction in chain(*(p.instructions for p in programs(result))):
+        if not PROFILES.get(profile, True) and OPCODES[instruction.mnemonic].option:
+            raise Fault(
+                f"{profile} has no derivatives, and no levels of detail that are given; "
+                "name another profile, or none",
+                instruction.span,
+            )
+    return result
 
 
 UNITS = 32

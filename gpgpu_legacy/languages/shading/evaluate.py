@@ -9,8 +9,7 @@ from math import inf, isinf
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.expressions import ShaderVariable, described
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
+from gpgpu_legacy.languages.shading.graph import Fault, Graph, Vector, widest
 from gpgpu_legacy.languages.shading.library import Library, operation
 from gpgpu_legacy.languages.shading.loops import Loops, is_out
 from gpgpu_legacy.languages.shading.types import (

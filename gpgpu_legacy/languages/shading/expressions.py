@@ -12,8 +12,7 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
+from gpgpu_legacy.languages.shading.graph import Fault, Graph, Vector, widest
 from gpgpu_legacy.languages.shading.types import (
     BUILT_IN,
     GENERIC,
@@ -64,11 +63,6 @@ class Assignable:
     def type(self) -> Type:
         """The type of each part."""
         return self.parts[0][1].type
-
-    @property
-    def numbers(self) -> set[int]:
-        """All places in the variable that may be assigned to."""
-        return {n for _, part in self.parts for n in part.literals}
 
 
 class Expressions:
@@ -274,14 +268,11 @@ class Expressions:
         place, at = self.place(expression.base), expression.at
         if isinstance(expression, c.Member):
             parts = [(case, self.part(part, expression)) for case, part in place.parts]
-            return Assignable(place.variable, parts, at)
+            return replace(place, parts=parts, at=at)
         number = self.scalar(expression.index, "int")
-        if number.constant:
-            index = int(number.constant[0])
-            parts = [(case, self.element(part, index, at)) for case, part in place.parts]
-            return Assignable(place.variable, parts, at)
-        count = length(place.type) * len(place.parts)
-        if count > _MOST_CASES:
+        indices = [*map(int, number.constant or range(length(place.type)))]
+        count = len(indices) * len(place.parts)
+        if count > _MOST_CASES and not number.constant:
             raise Fault(
                 f"this index depends on data, and chooses from {count} elements; "
                 f"at most {_MOST_CASES} can be assigned to so",
@@ -289,11 +280,11 @@ class Expressions:
             )
         self.graph.at = at
         parts = [
-            (case & number.equals(k), self.element(part, k, at))
+            (case if number.constant else case & number.equals(k), self.element(part, k, at))
             for case, part in place.parts
-            for k in range(length(part.type))
+            for k in indices
         ]
-        return Assignable(place.variable, parts, at)
+        return replace(place, parts=parts, at=at)
 
     def read(self, place: Assignable) -> Vector:
         """The value of a part."""

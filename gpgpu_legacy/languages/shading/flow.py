@@ -23,14 +23,7 @@ from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.arb.flow import MOST_IFS
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.expressions import Expressions, ShaderVariable, of_kind
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import (
-    FREE,
-    Graph,
-    Key,
-    StraightSegment,
-    Vector,
-)
+from gpgpu_legacy.languages.shading.graph import FREE, Fault, Graph, Key, StraightSegment, Vector
 
 LONGEST_SELECT = 6
 """Operators, assignments and calls of an `if` that is a select."""

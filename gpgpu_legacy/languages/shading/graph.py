@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import chain
+from itertools import chain, starmap
 from math import copysign, isnan
 from operator import add, mul
 from typing import cast
@@ -24,8 +24,22 @@ from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.program import Attribute, Parameter, Span, TextureSource
 from gpgpu_legacy.isa.program import TextureTarget as Target
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
-from gpgpu_legacy.languages.shading.faults import TooLong
 from gpgpu_legacy.languages.shading.types import KINDS, Numbers, Type, item, leaves, size
+
+
+class Fault(Exception):  # noqa: N818 — it becomes an AssemblyError, which is the error
+    """What is wrong in a Cg text, what was expected or how to mend it, and where.
+
+    It is found after the text is parsed, and ends the compilation.
+    """
+
+    def __init__(self, message: str, at: Span) -> None:
+        super().__init__(message.strip())
+        self.at = at
+
+
+class TooLong(Fault):
+    """A text that does not fit a straight line."""
 
 
 @dataclass(eq=False)
@@ -150,8 +164,8 @@ class Vector:
     @property
     def constant(self) -> tuple[float, ...] | None:
         """Its numbers, if they are known at compile time."""
-        numbers = [self.graph.number(literal) for literal in self.literals]
-        return None if None in numbers else tuple(n for n in numbers if n is not None)
+        numbers = tuple(n for n in map(self.graph.number, self.literals) if n is not None)
+        return numbers if len(numbers) == len(self) else None
 
     def __neg__(self) -> Vector:
         return Vector(self.graph, self.kind, tuple(literal ^ 1 for literal in self.literals))
@@ -204,7 +218,7 @@ class Graph:
         self.segment = StraightSegment()
         self.code: list[StraightSegment | FlowWord] = [self.segment]
         self._outer: list[_Nodes] = []
-        self._same: dict[int, int] = {}
+        self.same: dict[int, int] = {}
         """Literals that stand for nodes."""
         self._at = NOWHERE
         self.steps = 0
@@ -315,14 +329,10 @@ class Graph:
         is_home = self.operations[node] is LEAF and isinstance(key[0], Home)
         return cast(Key, key) if is_home else None
 
-    def equate(self, node: int, literal: int) -> None:
-        """Let a literal stand for a node."""
-        self._same[node] = literal
-
     def resolved(self, literal: int) -> int:
         """What stands for a literal."""
-        while literal >> 1 in self._same:
-            literal = self._same[literal >> 1] ^ (literal & 1)
+        while literal >> 1 in self.same:
+            literal = self.same[literal >> 1] ^ (literal & 1)
         return literal
 
     # Operations -----------------------------------------------------------------------------------
@@ -438,25 +448,24 @@ class Graph:
     def select(self, condition: Vector, yes: Operand, no: Operand) -> Vector:
         """Where the condition, of 0 and 1, holds `yes`, else `no`, which has its shape."""
         yes, no = self.vector(yes), self.vector(no)
-        lanes = [self._choice(*lane) for lane in self._lanes(condition, yes, no)]
-        literals = (2 * self.node("CMP", lane) if lane[1:] else lane[0] for lane in lanes)
+        literals = tuple(starmap(self._choice, self._lanes(condition, yes, no)))
         kind = yes.kind if yes.shape else widest(yes, no)
-        return Vector(self, kind, tuple(literals), yes.shape)
+        return Vector(self, kind, literals, yes.shape)
 
-    def _choice(self, condition: int, yes: int, no: int) -> Literals:
-        """The operands of a CMP, or the one literal that is the result."""
+    def _choice(self, condition: int, yes: int, no: int) -> int:
+        """One component's choice, by a CMP if it is open."""
         known = self.number(condition)
         if known is not None:
-            return (yes if known else no,)
+            return yes if known else no
         if yes == no:
-            return (yes,)
+            return yes
         operation, operands = self.operations[condition >> 1], self.operands[condition >> 1]
         numbers = [self.number(operand) for operand in operands]
         if operation == "ADD" and numbers[0] == 1.0 and operands[1] & 1:  # ~condition
             return self._choice(operands[1] ^ 1, no, yes)
         if (self.number(yes), self.number(no)) == (1.0, 0.0) and not (yes | no) & 1:
-            return (condition,)
-        return (self._negative(condition), yes, no)
+            return condition
+        return 2 * self.node("CMP", (self._negative(condition), yes, no))
 
     def join(self, *values: Operand) -> Vector:
         """The components of all, in order."""

@@ -15,8 +15,7 @@ from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function
 from gpgpu_legacy.languages.shading.expressions import described
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
+from gpgpu_legacy.languages.shading.graph import SAMPLER, Fault, Graph, Vector
 from gpgpu_legacy.languages.shading.types import GENERIC, SamplerType, extents, is_matrix, matrix
 
 CG, DIRECT3D9, GLSL = "cg", "direct3d9", "glsl"

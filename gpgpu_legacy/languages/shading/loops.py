@@ -13,13 +13,14 @@ from gpgpu_legacy.isa.execute import MOST_TRIPS
 from gpgpu_legacy.languages.arb.flow import MOST_LOOPS
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.expressions import ShaderVariable
-from gpgpu_legacy.languages.shading.faults import Fault, TooLong
 from gpgpu_legacy.languages.shading.flow import Flow, JumpScope, Leave, Values
 from gpgpu_legacy.languages.shading.graph import (
     MOST_STEPS,
     SAMPLER,
     UNREADABLE,
+    Fault,
     StraightSegment,
+    TooLong,
     Vector,
 )
 
@@ -239,7 +240,7 @@ class Loops(Flow):
                     graph.segment.stores[self._key(home)] = end
                 else:
                     del start.stores[self._key(home)]
-                    graph.equate(home >> 1, old)
+                    graph.same[home >> 1] = old
 
     def _out(
         self,

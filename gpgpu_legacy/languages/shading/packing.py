@@ -17,8 +17,15 @@ from typing import cast
 
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.isa.program import DestinationRegister, Span, TextureSource
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, UNREADABLE, Graph, Literals
+from gpgpu_legacy.languages.shading.graph import (
+    CONSTANT,
+    LEAF,
+    PART,
+    UNREADABLE,
+    Fault,
+    Graph,
+    Literals,
+)
 
 _COMPUTED = (CONSTANT, LEAF, PART)
 """Operations that are no instructions."""
