@@ -232,9 +232,7 @@ def compile_unit(
     for p in function.parameters:
         if p.type.qualifiers & {"out", "inout"}:
             compiler.give(values[p.name], p)
-    if not compiler.bindings.results and not graph.kills:
-        raise Fault(f"{function.name} has no result; return a colour", function.at)
-    return compiler.bindings.program(unit)
+    return compiler.bindings.program(unit, function, "return a colour")
 
 
 def _entry(unit: c.Unit, entry: str) -> c.Function:

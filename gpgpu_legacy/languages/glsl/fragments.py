@@ -379,6 +379,4 @@ def compile_unit(
     graph.at = main.at
     compiler.run(main, {})
     compiler.bindings.results = compiler.results()
-    if not compiler.bindings.results and not graph.kills:
-        raise Fault("main has no result; write gl_FragColor", main.at)
-    return compiler.bindings.program(unit)
+    return compiler.bindings.program(unit, main, "write gl_FragColor")

@@ -1,5 +1,5 @@
-"""A graph as a Program: select, pack, order, and write the instructions; and what the program's
-parameters, units, attributes and results stand for in its source.
+"""A graph as a Program: select, pack, order, and write the instructions; what profiles allow; and
+what the program's parameters, units, attributes and results stand for in its source.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from gpgpu_legacy.isa.program import (
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.arb.syntax import words_of
 from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.c.syntax import Texts
 from gpgpu_legacy.languages.shading.graph import (
     CONSTANT,
     LEAF,
@@ -54,11 +53,6 @@ from gpgpu_legacy.languages.shading.graph import (
 )
 from gpgpu_legacy.languages.shading.packing import Lanes, Pack, Packer, selected
 from gpgpu_legacy.languages.shading.registers import Homes, scheduled
-
-T = TypeVar("T")
-
-PROFILES = {"arbfp1": False, "fp40": True, "ps_3_0": True}
-"""The profiles of the time that may be asked for, and whether they have NVIDIA's instructions."""
 
 Swizzle = tuple[Selector, Selector, Selector, Selector]
 _LATEST = 32
@@ -74,7 +68,7 @@ def program(
     graph: Graph,
     results: Mapping[ResultRegister, Vector],
     name: str,
-    texts: Texts,
+    texts: c.Texts,
     *,
     parameters: Iterable[Parameter],
     names: Iterable[tuple[int | Attribute, str]],
@@ -315,6 +309,12 @@ def _swizzle(chosen: Mapping[int, int]) -> Swizzle:
     return cast(Swizzle, tuple(_SELECTORS[chosen.get(lane, last)] for lane in range(4)))
 
 
+T = TypeVar("T")
+
+PROFILES = {"arbfp1": False, "fp40": True, "ps_3_0": True}
+"""The profiles of the time that may be asked for, and whether they have NVIDIA's instructions."""
+
+
 def fitted(
     compiled: Callable[..., T],
     profile: str,
@@ -385,8 +385,13 @@ class Bindings:
         self.names.setdefault(number, name)
         return self.graph.special(SAMPLER, number)
 
-    def program(self, unit: c.Unit) -> Program:
-        """The Program that computes the results."""
+    def program(self, unit: c.Unit, main: c.Function, advice: str) -> Program:
+        """The Program that computes what `main` leaves: results, or kills alone.
+
+        Raises Fault, with the advice, if there are neither.
+        """
+        if not self.results and not self.graph.kills:
+            raise Fault(f"{main.name} has no result; {advice}", main.at)
         return program(
             self.graph, self.results, unit.name, unit.texts,
             parameters=self._parameters, names=self.names.items(),

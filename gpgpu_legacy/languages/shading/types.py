@@ -203,5 +203,7 @@ def selected(kind: Type, name: str) -> list[int]:
         cells = [(r, c) for r in range(rows) for c in range(columns)]
         names = [[f"_m{r}{c}" for r, c in cells], [f"_{r + 1}{c + 1}" for r, c in cells]]
     parts = _PART.findall(name)
-    known = [row for row in names if set(parts) <= set(row) and len(parts) <= 4]
-    return [known[0].index(part) for part in parts] if known else []
+    for row in names:
+        if {*parts} <= {*row} and len(parts) <= 4:
+            return [*map(row.index, parts)]
+    return []
