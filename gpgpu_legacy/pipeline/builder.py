@@ -90,8 +90,8 @@ class PlanBuilder(PassBuilder):
         steps = tuple(steps_of(self._items, places))
         plan = Plan(
             self.name,
-            tuple(self._validator.operands.values()),
-            tuple(self._validator.results.values()),
+            tuple(self.operands.values()),
+            tuple(self._validator.matrices["result"].values()),
             tuple(places.textures.values()),
             tuple(self._inputs),
             steps,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
@@ -21,7 +22,7 @@ from typing import Any, NoReturn
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.expand import number_at, with_numbers, with_textures
+from gpgpu_legacy.plan.expand import at_iteration, with_numbers, with_rounds, with_textures
 from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
     CopyPass,
@@ -32,7 +33,6 @@ from gpgpu_legacy.plan.plan import (
     Until,
     moves,
     numbers,
-    varies,
 )
 from gpgpu_legacy.plan.textures import Texture, level_rect
 
@@ -427,17 +427,16 @@ def _renamed(step: Step, places: Places) -> Step:
     def renamed(steps: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(_renamed(step, places) for step in steps)
 
-    def rounds(some: Iterable[Round]) -> tuple[Round, ...]:
-        return tuple(
-            Round(places.of(r.condition), r.iterations, renamed(r.body), renamed(r.restore))
-            for r in some
-        )
-
     match step:
         case Repeat():
             return Repeat(step.count, renamed(step.body))
         case Until():
-            return replace(step, rounds=rounds(step.rounds), end=rounds(step.end))
+            return with_rounds(
+                step,
+                lambda r: Round(
+                    places.of(r.condition), r.iterations, renamed(r.body), renamed(r.restore)
+                ),
+            )
     return with_textures(step, places)
 
 
@@ -496,34 +495,23 @@ def _until(loop: RecordedLoop, question: LoopCondition, iterations: range, place
 
 def _uses_iteration(loop: RecordedLoop) -> bool:
     """Whether a number in a loop, or in the loops in it, depends on the loop's iteration."""
-    for inner, item in items_of(loop):
-        if isinstance(item, RecordedLoop):
-            depends = isinstance(item.count, tuple)
-        elif isinstance(item, Swap):
-            depends = False
-        elif inner.parent is None:
-            depends = varies(item)
-        else:
-            depends = any(_asks(loop, number) for number in numbers(item))
-        if depends:
-            return True
-    return False
+    return any(
+        isinstance(item.count, tuple)
+        if isinstance(item, RecordedLoop)
+        else not isinstance(item, Swap) and any(_asks(loop, number) for number in numbers(item))
+        for _, item in items_of(loop)
+    )
 
 
 def _asks(loop: RecordedLoop, number: Any) -> bool:
-    """Whether an expression depends on the iteration of a loop."""
-    seen: set[int] = set()
-
-    class Indices(dict[int, int]):
-        def __missing__(self, key: int) -> int:
-            seen.add(key)
-            return 0
-
-    if isinstance(number, LoopExpression):
-        with suppress(ArithmeticError, TypeError, ValueError):
-            number.at(Indices())
-            return loop.number in seen
-    return isinstance(number, LoopExpression | PerIteration)
+    """Whether a number depends on the iteration of a loop."""
+    if not isinstance(number, LoopExpression):
+        return isinstance(number, PerIteration)
+    asked = defaultdict[int, int](int)
+    with suppress(ArithmeticError, TypeError, ValueError):
+        number.at(asked)
+        return loop.number in asked
+    return True
 
 
 def _written_out(loop: RecordedLoop, iteration: int, places: Places) -> Iterator[Step]:
@@ -535,7 +523,8 @@ def _written_out(loop: RecordedLoop, iteration: int, places: Places) -> Iterator
             case RecordedLoop():
                 yield from _loop_steps(item, iteration, places)
             case _:
-                yield _constant(_InBody(item, loop, range(iteration, iteration + 1)), places)
+                alone = resolved(item, loop, range(iteration, iteration + 1))
+                yield with_textures(at_iteration(alone, 0), places)
 
 
 @frozen
@@ -545,12 +534,6 @@ class _InBody:
     pass_: Pass
     loop: RecordedLoop
     iterations: range
-
-    def over(self, iterations: range) -> Pass:
-        """The pass of a Repeat over some of the iterations."""
-        if self.loop.parent is None and iterations == range(self.loop.total):
-            return self.pass_
-        return resolved(self.pass_, self.loop, iterations)
 
 
 def _unrolled(loop: RecordedLoop, iterations: range) -> list[_InBody | Swap] | None:
@@ -580,29 +563,26 @@ def _repeats(body: list[_InBody | Swap], count: int, places: Places) -> list[Ste
     """A Repeat of the body, unrolled until its swaps come full circle, and the passes left over."""
     period = _period(body)
     whole, rest = divmod(count, period)
-    repeated: list[Pass] = []
-    left: list[Step] = []
+    steps: list[Step] = []
     if whole:
-        for first in range(period):
-            for item in _after_swaps(body, places):
-                iterations = item.iterations[first : whole * period : period]
-                repeated.append(with_textures(item.over(iterations), places))
-        left.append(Repeat(whole, tuple(repeated)))
-    for last in range(whole * period, whole * period + rest):
-        for item in _after_swaps(body, places):
-            left.append(
-                _constant(replace(item, iterations=item.iterations[last : last + 1]), places)
-            )
-    return left
+        parts = [slice(first, whole * period, period) for first in range(period)]
+        steps.append(Repeat(whole, tuple(p for part in parts for p in _over(body, part, places))))
+    for last in range(count - rest, count):
+        alone = _over(body, slice(last, last + 1), places)
+        steps += [at_iteration(pass_, 0) for pass_ in alone]
+    return steps
 
 
-def _after_swaps(body: Iterable[_InBody | Swap], places: dict[str, str]) -> Iterator[_InBody]:
-    """The passes of the body, each after the swaps before it."""
+def _over(body: Iterable[_InBody | Swap], part: slice, places: dict[str, str]) -> Iterator[Pass]:
+    """The passes of a Repeat over a part of the body's iterations, each after its swaps."""
     for item in body:
         if isinstance(item, Swap):
             _swap(places, item)
-        else:
-            yield item
+            continue
+        loop, iterations = item.loop, item.iterations[part]
+        is_all = loop.parent is None and iterations == range(loop.total)
+        pass_ = item.pass_ if is_all else resolved(item.pass_, loop, iterations)
+        yield with_textures(pass_, places)
 
 
 def _period(body: Iterable[_InBody | Swap]) -> int:
@@ -620,14 +600,3 @@ def _period(body: Iterable[_InBody | Swap]) -> int:
 def _swap(places: dict[str, str], swap: Swap) -> None:
     first, second = (places.get(name, name) for name in (swap.first, swap.second))
     places[swap.first], places[swap.second] = second, first
-
-
-def _constant(item: _InBody, places: Mapping[str, str]) -> Pass:
-    """The pass in its only iteration."""
-
-    def constant(number: Any) -> Number:
-        if isinstance(number, LoopExpression):
-            return values_over(number, item.loop, item.iterations)[0]
-        return number_at(number, item.iterations.start)
-
-    return with_textures(with_numbers(item.pass_, constant), places)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, described, hint, kind_of
-from gpgpu_legacy.files import read_text
+from gpgpu_legacy.files import MOST_TEXT_BYTES, read_text
 from gpgpu_legacy.isa.kernel import Kernel
 from gpgpu_legacy.isa.program import (
     Attribute,
@@ -68,31 +68,29 @@ def assemble(
     profile: `arbfp1`, `fp40` or `ps_3_0`, for a text in Cg, HLSL or GLSL; chosen if empty.
     Raises AssemblyError for a text that is wrong, and InputError for a missing file.
     """
-    given = program
-    asked: Any = {"lenient": lenient, "mathematics": mathematics, "profile": profile}
-    if isinstance(given, Program):
-        return given
-    if isinstance(given, str) and is_text(given):
-        return _assembled(given, name, **asked)
-    if isinstance(given, str | Path):
-        file = split_entry(str(given))[0]
-        path = _found(Path(file))
-        text, name = read_text(path, MOST_CHARACTERS), f"{path}{str(given)[len(file) :]}"
-        # A file that the text includes may change.
-        return (program_of if "#include" in text else _assembled)(text, name, **asked)
-    raise InputError(f"the program is {kind_of(given)}; give a Program, its text or its file")
+    if isinstance(program, Program):
+        return program
+    text, name = _text_of(program, Program, name, MOST_CHARACTERS)
+    # A file that the text includes may change.
+    assembled = program_of if "#include" in text else _assembled
+    return assembled(text, name, lenient=lenient, mathematics=mathematics, profile=profile)
 
 
 def as_kernel(given: object, name: str) -> Kernel:
     """A Kernel, in the same way."""
-    if isinstance(given, Kernel):
-        return given
+    return given if isinstance(given, Kernel) else kernel_of(*_text_of(given, Kernel, name))
+
+
+def _text_of(given: object, kind: type, name: str, most: int = MOST_TEXT_BYTES) -> tuple[str, str]:
+    """The text of a program or a kernel, and its name in messages."""
     if isinstance(given, str) and is_text(given):
-        return kernel_of(given, name)
+        return given, name
     if isinstance(given, str | Path):
-        path = _found(Path(given))
-        return kernel_of(read_text(path), str(path))
-    raise InputError(f"the kernel is {kind_of(given)}; give a Kernel, its text or its file")
+        file, *_ = split_entry(str(given))
+        path = _found(Path(file))
+        return read_text(path, most), f"{path}{str(given)[len(file) :]}"
+    own = kind.__name__
+    raise InputError(f"the {own.lower()} is {kind_of(given)}; give a {own}, its text or its file")
 
 
 def as_brook(given: object, name: str, profile: str = "") -> BrookKernel:
@@ -128,9 +126,8 @@ _assembled = lru_cache(maxsize=256)(program_of)
 def _found(path: Path) -> Path:
     if path.is_absolute():
         return path
-    folders = [folder for folder in (_callers_folder(), Path()) if folder is not None]
-    for folder in folders:
-        if (folder / path).is_file():
+    for folder in (_callers_folder(), Path()):
+        if folder is not None and (folder / path).is_file():
             return folder / path
     raise InputError(
         f"there is no file {path}, neither beside the code that names it nor in the current folder"
@@ -357,6 +354,6 @@ def _parameters(program: Program, name: str) -> list[Parameter]:
 
 
 def _unknown(program: Program, what: str, name: str, known: Iterable[str]) -> InputError:
-    names = [*dict.fromkeys(known)]
+    names = dict.fromkeys(known)
     how = hint(name, names) if names else "its source names none, so give an index"
     return InputError(f"{program.name} has no {what} {name}; {how}")

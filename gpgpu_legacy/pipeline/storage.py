@@ -92,33 +92,6 @@ class Iterator:
     end: Any
 
 
-def matrix_of(stream: Stream) -> tuple[int, int, tuple[int, ...]]:
-    """Rows and columns of the matrix of a stream, a row for each row of texels if all are full."""
-    components, extent = stream.type.components, stream.textures[0].extent
-    shape = (*stream.extents, components) if components > 1 else stream.extents
-    total = prod(stream.extents)
-    is_full = total == extent.width * extent.height
-    rows = extent.height if is_full else 1
-    return rows, total * components // rows, shape
-
-
-def transfers_of(stream: Stream, matrix: Matrix) -> Iterating[Transfer]:
-    """One for each field; of a rectangle that is not full, one for each row of texels."""
-    components, extent = stream.type.components, stream.textures[0].extent
-    width = extent.width * components
-    before = 0
-    for texture, (_, size) in zip(stream.textures, stream.type.fields, strict=True):
-        padding = [(0, matrix.columns)] * (texture.format.channels - size)
-        offsets = tuple((0, before + c) for c in range(size))
-        packing = Packing((*offsets, *padding), column_step=components)
-        before += size
-        for row in range(0, extent.height, matrix.rows):
-            columns = min(width, matrix.columns - row * width)
-            region = Region(0, row * width, matrix.rows, columns)
-            rect = Rect(0, row, columns // components, matrix.rows)
-            yield Transfer(matrix.name, region, texture.name, rect, packing)
-
-
 # Packings ----------------------------------------------------------------------------------------
 
 
@@ -215,7 +188,7 @@ class StorageBuilder:
     @property
     def operands(self) -> Mapping[str, Matrix]:
         """The inputs by name."""
-        return self._validator.operands
+        return self._validator.matrices["operand"]
 
     @public
     def texture(
@@ -256,7 +229,7 @@ class StorageBuilder:
         columns) if None.
         """
         matrix = _matrix(name, rows, columns, shape)
-        self._validator.add_operand(matrix)
+        self._validator.add_matrix("operand", matrix)
         return matrix
 
     @public
@@ -269,7 +242,7 @@ class StorageBuilder:
         columns) if None.
         """
         matrix = _matrix(name, rows, columns, shape)
-        self._validator.add_result(matrix)
+        self._validator.add_matrix("result", matrix)
         return matrix
 
     @public
@@ -371,9 +344,7 @@ class StorageBuilder:
                 raise InputError(
                     f"output {name} is a domain of {texture.name}; give the whole stream"
                 )
-            stream = self.as_stream(texture, texture.type)
-            rows, columns, shape = matrix_of(stream)
-            for transfer in transfers_of(stream, self.result(name, rows, columns, shape=shape)):
+            for transfer in self._of_stream(name, texture, self.result):
                 self._read_back(transfer)
             return
         texture = self._known(texture)
@@ -418,9 +389,7 @@ class StorageBuilder:
         )
         stream = Stream(name, element, textures, StreamPlace.whole(shape, width))
         if given:
-            rows, columns, array_shape = matrix_of(stream)
-            matrix = self.operand(name, rows, columns, shape=array_shape)
-            for transfer in transfers_of(stream, matrix):
+            for transfer in self._of_stream(name, stream, self.operand):
                 self._upload(transfer)
             if sample is not None:
                 self.samples[name] = sample
@@ -467,12 +436,36 @@ class StorageBuilder:
             element = FLOAT_TYPES[channels - 1]
         return Stream(texture.name, element, (texture,), StreamPlace.whole(shape))
 
+    def _of_stream(
+        self, name: str, stream: Stream, add: Callable[..., Matrix]
+    ) -> Iterating[Transfer]:
+        """The transfers of a matrix that `add` adds: a row for each row of texels if all are full.
+
+        There is one for each field; of a rectangle that is not full, one for each row of texels.
+        """
+        components, extent = stream.type.components, self._known(stream.textures[0]).extent
+        shape = (*stream.extents, components) if components > 1 else stream.extents
+        total, width = prod(shape), extent.width * components
+        rows = extent.height if total == width * extent.height else 1
+        matrix = add(name, rows, total // rows, shape=shape)
+        before = 0
+        for texture, (_, size) in zip(stream.textures, stream.type.fields, strict=True):
+            padding = [(0, matrix.columns)] * (texture.format.channels - size)
+            offsets = tuple((0, before + c) for c in range(size))
+            packing = Packing((*offsets, *padding), column_step=components)
+            before += size
+            for row in range(0, extent.height, rows):
+                columns = min(width, matrix.columns - row * width)
+                region = Region(0, row * width, rows, columns)
+                rect = Rect(0, row, columns // components, rows)
+                yield Transfer(name, region, texture.name, rect, packing)
+
     def _upload(self, transfer: Transfer) -> None:
         self._validator.upload(transfer)
         self._inputs.append(transfer)
 
     def _read_back(self, transfer: Transfer) -> None:
-        self._validator.read_back(transfer)
+        self._validator.transfer("result", transfer)
         self._outputs.append(transfer)
 
     def _known(self, texture: object) -> Texture:

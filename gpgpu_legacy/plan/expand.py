@@ -11,23 +11,18 @@ from functools import partial
 from itertools import repeat
 from typing import Any, TypeVar
 
-from gpgpu_legacy.plan.numbers import Affine, Integer, Number, NumberVec4, PerIteration, Table
+from gpgpu_legacy.plan.numbers import Affine, Integer, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
-    AttributeCorners,
-    BufferBinding,
     ClearPass,
     ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
-    ParameterValue,
     Pass,
     Plan,
     Repeat,
-    StateValue,
+    Round,
     Step,
-    Texcoords,
-    UniformValue,
     Until,
     moves,
     numbers,
@@ -70,13 +65,15 @@ def _without_tables(steps: Iterable[Step]) -> Iterator[Step]:
             case Repeat(count, body) if any(map(is_written_out, body)):
                 yield from (at_iteration(pass_, i) for i in range(count) for pass_ in body)
             case Until():
-                rounds, end = (
-                    tuple(replace(r, body=tuple(_without_tables(r.body))) for r in some)
-                    for some in (step.rounds, step.end)
-                )
-                yield replace(step, rounds=rounds, end=end)
+                yield with_rounds(step, lambda r: replace(r, body=tuple(_without_tables(r.body))))
             case _:
                 yield step
+
+
+def with_rounds(until: Until, change: Callable[[Round], Round]) -> Until:
+    """The loop with change(round) in place of each of its rounds."""
+    rounds, end = (tuple(map(change, some)) for some in (until.rounds, until.end))
+    return replace(until, rounds=rounds, end=end)
 
 
 def is_written_out(pass_: Pass) -> bool:
@@ -115,33 +112,27 @@ def at_iteration(pass_: P, iteration: int) -> P:
 
 def with_numbers(pass_: P, change: Callable[[Number], Number]) -> P:
     """The pass with change(number) in place of each number that a Repeat could change."""
-    vector, corners = partial(_mapped, change), partial(_mapped_corners, change)
-    rect, changed = partial(_changed_rect, change), dict[str, Any]()
+    mapped, rect = partial(_mapped, change), partial(_changed_rect, change)
+
+    def parts(given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Texture coordinates, parameters and the like, whose last field has their numbers."""
+        fields = ((part, part.__slots__[-1]) for part in given)
+        return tuple(replace(part, **{n: mapped(getattr(part, n))}) for part, n in fields)
+
+    changed: dict[str, Any]
     match pass_:
         case FragmentPass():
+            keyed = ("texcoords", "locals", "env", "attributes", "state")
+            changed = {name: parts(getattr(pass_, name)) for name in keyed}
             changed["rect"] = rect(pass_.rect)
-            changed["texcoords"] = tuple(
-                Texcoords(t.set, corners(t.corners)) for t in pass_.texcoords
-            )
-            changed["locals"] = tuple(
-                ParameterValue(p.index, vector(p.value)) for p in pass_.locals
-            )
-            changed["env"] = tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.env)
-            changed["attributes"] = tuple(
-                AttributeCorners(a.kind, corners(a.corners)) for a in pass_.attributes
-            )
-            changed["state"] = tuple(StateValue(s.binding, vector(s.value)) for s in pass_.state)
             changed["scissor"] = pass_.scissor and rect(pass_.scissor)
         case CopyPass():
-            changed["source_rect"] = rect(pass_.source_rect)
-            changed["target_rect"] = rect(pass_.target_rect)
+            changed = {name: rect(getattr(pass_, name)) for name in ("source_rect", "target_rect")}
         case ClearPass():
-            changed["value"] = vector(pass_.value)
+            changed = {"value": mapped(pass_.value)}
         case ComputePass():
-            changed["groups"] = tuple(_whole(change(n)) for n in pass_.groups)
-            changed["uniforms"] = tuple(
-                UniformValue(u.name, change(u.value)) for u in pass_.uniforms
-            )
+            groups = tuple(_whole(change(n)) for n in pass_.groups)
+            changed = {"groups": groups, "uniforms": parts(pass_.uniforms)}
     return replace(pass_, **changed)
 
 
@@ -150,24 +141,23 @@ def with_textures(pass_: P, names: Mapping[str, str]) -> P:
     if not names:
         return pass_
 
+    def bound(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(part, texture=renamed(part.texture)) for part in parts)
+
     def renamed(name: str) -> str:
         return names.get(name, name)
 
-    changed: dict[str, Any] = {}
+    changed: dict[str, Any]
     match pass_:
         case FragmentPass():
-            bindings = pass_.bindings
-            changed["bindings"] = tuple(replace(b, texture=renamed(b.texture)) for b in bindings)
-            changed["targets"] = tuple(map(renamed, pass_.targets))
+            targets = tuple(map(renamed, pass_.targets))
+            changed = {"bindings": bound(pass_.bindings), "targets": targets}
         case ComputePass():
-            buffers = pass_.buffers
-            changed["buffers"] = tuple(
-                BufferBinding(b.binding, renamed(b.texture)) for b in buffers
-            )
-        case CopyPass() | ClearPass():
-            changed["target"] = renamed(pass_.target)
-            if isinstance(pass_, CopyPass):
-                changed["source"] = renamed(pass_.source)
+            changed = {"buffers": bound(pass_.buffers)}
+        case CopyPass():
+            changed = {"source": renamed(pass_.source), "target": renamed(pass_.target)}
+        case ClearPass():
+            changed = {"target": renamed(pass_.target)}
     return replace(pass_, **changed)
 
 
@@ -226,14 +216,12 @@ def total_area(rect: Rect | MovingRect, count: int) -> int:
 
 def corners_at(corners: Corners, iteration: int) -> Corners:
     """Corner values in the given iteration, counted from 0."""
-    return _mapped_corners(lambda number: number_at(number, iteration), corners)
+    at_corners: Corners = _mapped(lambda number: number_at(number, iteration), corners)
+    return at_corners
 
 
-def _mapped_corners(change: Callable[[Number], Number], corners: Corners) -> Corners:
-    a, b, c, d = (_mapped(change, corner) for corner in corners)
-    return (a, b, c, d)
-
-
-def _mapped(change: Callable[[Number], Number], values: NumberVec4) -> NumberVec4:
-    x, y, z, w = map(change, values)
-    return (x, y, z, w)
+def _mapped(change: Callable[[Number], Number], values: Any) -> Any:
+    """A number, a vector or corner values, changed."""
+    if isinstance(values, tuple):
+        return tuple(_mapped(change, value) for value in values)
+    return change(values)

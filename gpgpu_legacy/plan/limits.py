@@ -6,10 +6,11 @@ not limited.
 
 from __future__ import annotations
 
-from gpgpu_legacy.errors import PlanError, shape_in_words
+from gpgpu_legacy.errors import shape_in_words
 from gpgpu_legacy.plan.expand import is_written_out, values_of
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, Until, moves
 from gpgpu_legacy.plan.textures import Texture, TextureKind
+from gpgpu_legacy.plan.validate import Validator
 
 MOST_FILE_BYTES = 2**24
 """Bytes of the file. Most plans have some kilobytes, since loops are Repeats."""
@@ -47,87 +48,74 @@ _ELEMENT_BYTES = 4
 
 def check_limits(plan: Plan) -> None:
     """Raises PlanError, with its place, for the first part that exceeds a limit."""
-    _Limits(plan).check()
+    _Limits(plan.name).check(plan)
 
 
-class _Limits:
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.run = self.written_out = 0
+class _Limits(Validator):
+    """run, written_out: the passes up to the checked part: all, and those kept one by one."""
 
-    def fail(self, problem: str, place: str) -> PlanError:
-        return PlanError(problem, plan=self.plan.name, place=place)
+    run = written_out = 0
 
-    def check(self) -> None:
+    def check(self, plan: Plan) -> None:
         for field in ("textures", "operands", "results"):
             total = 0
-            for n, part in enumerate(getattr(self.plan, field)):
-                place = f"{field}[{n}]"
+            for part in self.each(field, getattr(plan, field)):
                 if isinstance(part, Texture):
-                    place += ".extent"
-                    self.sides(part, place)
+                    self.place += ".extent"
+                    self.sides(part)
                     total += part.size_bytes
                 else:
                     total += _ELEMENT_BYTES * part.rows * part.columns
                 if total > MOST_BYTES:
-                    raise self.fail(
+                    self.fail(
                         f"the {field} up to {part.name} have {total} bytes; at most {MOST_BYTES} "
-                        "are allowed",
-                        place,
+                        "are allowed"
                     )
-        for n, step in enumerate(self.plan.steps):
-            self.step(step, f"steps[{n}]")
+        for step in self.each("steps", plan.steps):
+            self.passes(step, 1)
 
-    def sides(self, texture: Texture, place: str) -> None:
+    def sides(self, texture: Texture) -> None:
         extent = texture.extent
         sides = (extent.width, extent.height, extent.depth)
         if texture.kind is not TextureKind.BUFFER and max(sides) > LARGEST_SIDE:
-            raise self.fail(
+            self.fail(
                 f"texture {texture.name} is {shape_in_words(sides)} texels; a side has at most "
-                f"{LARGEST_SIDE}",
-                place,
+                f"{LARGEST_SIDE}"
             )
 
-    def step(self, step: Step, place: str, times: int = 1) -> None:
-        """times: how often it runs, in Untils."""
+    def passes(self, step: Step, times: int) -> None:
+        """times: how often it runs, in Untils, whose iterations some readers see written out."""
         if isinstance(step, Until):
-            self.until(step, place, times)
+            cycles = -(-step.count // max(1, len(step.rounds)))
+            for field, rounds, runs in (("rounds", step.rounds, cycles), ("end", step.end, 1)):
+                for round_ in self.each(field, rounds):
+                    for inner in self.each("body", (*round_.body, *round_.restore)):
+                        self.passes(inner, times * runs)
             return
-        repeats = isinstance(step, Repeat)
         count, body = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
         self.run += times * count * len(body)
         if self.run > MOST_PASSES:
-            raise self.fail(f"{self.run} passes run up to here; {MOST_PASSES} may run", place)
-        if not repeats or any(map(is_written_out, body)):
+            self.fail(f"{self.run} passes run up to here; {MOST_PASSES} may run")
+        if not isinstance(step, Repeat) or any(map(is_written_out, body)):
             self.written_out += count * len(body)
         self.written_out += times - 1
         if self.written_out > MOST_WRITTEN_OUT:
-            raise self.fail(
+            self.fail(
                 f"{self.written_out} passes up to here are kept one by one; "
-                f"{MOST_WRITTEN_OUT} may be",
-                place,
+                f"{MOST_WRITTEN_OUT} may be"
             )
-        for n, pass_ in enumerate(body):
+        for pass_ in self.each("body", body) if isinstance(step, Repeat) else body:
             if isinstance(pass_, ComputePass):
-                self.dispatch(pass_, count, f"{place}.body[{n}]" if repeats else place)
+                self.dispatch(pass_, count)
 
-    def until(self, until: Until, place: str, times: int) -> None:
-        """Its iterations are written out for readers that see a number of them."""
-        cycles = -(-until.count // max(1, len(until.rounds)))
-        for field, rounds, runs in (("rounds", until.rounds, cycles), ("end", until.end, 1)):
-            for r, round_ in enumerate(rounds):
-                for n, step in enumerate((*round_.body, *round_.restore)):
-                    inner = f"{place}.{field}[{r}].body[{n}]"
-                    self.step(step, inner, times * runs)
-
-    def dispatch(self, pass_: ComputePass, count: int, place: str) -> None:
+    def dispatch(self, pass_: ComputePass, count: int) -> None:
         """If the numbers of groups change, the pass is written out, so `count` is small."""
         seen = count if moves(pass_) else 1
         most_x, most_y = (max(values_of(groups, seen), default=0) for groups in pass_.groups)
         invocations = most_x * most_y * pass_.kernel.threads
         if invocations > MOST_INVOCATIONS:
-            raise self.fail(
+            self.place += ".groups"
+            self.fail(
                 f"{pass_.kernel.name} is dispatched with up to {invocations:g} invocations; "
-                f"{MOST_INVOCATIONS} are the most allowed",
-                f"{place}.groups",
+                f"{MOST_INVOCATIONS} are the most allowed"
             )

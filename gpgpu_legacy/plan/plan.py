@@ -570,12 +570,7 @@ def rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
 
 def varies(pass_: Pass) -> bool:
     """Whether any number of a pass changes from iteration to iteration."""
-    return moves(pass_) or next(per_iteration_numbers(pass_), None) is not None
-
-
-def per_iteration_numbers(pass_: Pass) -> Iterator[PerIteration]:
-    """The numbers of a pass that change from iteration to iteration."""
-    return (number for number in numbers(pass_) if isinstance(number, PerIteration))
+    return moves(pass_) or any(isinstance(number, PerIteration) for number in numbers(pass_))
 
 
 def numbers(pass_: Pass) -> Iterator[Number]:

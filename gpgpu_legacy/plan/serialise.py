@@ -226,10 +226,12 @@ def _recorded(value: Any, names: Mapping[Any, str]) -> Any:  # noqa: PLR0911 - o
     match value:
         case tuple():
             return tuple([_recorded(item, names) for item in value])
-        case None | bool() | str():
+        case None | bool() | str() | Enum():
             return value
         case int() | float():
             return constant_record(value)
+        case np.generic():
+            return constant_record(value.item())
         case Program() | Kernel():
             return names[value]
         case Table():
@@ -245,10 +247,6 @@ def _recorded(value: Any, names: Mapping[Any, str]) -> Any:  # noqa: PLR0911 - o
             return value.text
         case _ if value == DEFAULT_SAMPLER:
             return None
-        case Enum():
-            return value
-        case np.generic():
-            return constant_record(value.item())
     given = {name: _recorded(getattr(value, name), names) for name in value.__slots__}
     if isinstance(value, MovingRect):
         given["moving"] = all(isinstance(number, int) for number in given.values())

@@ -122,8 +122,9 @@ def find_format(what: str, name: str) -> Format:
     return texel_format
 
 
-_FAMILIAR = ("r16f", "r32f", "rg32f", "rgba16f", "rgba32f", "unorm8", "rgba8")
-R16F, R32F, RG32F, RGBA16F, RGBA32F, UNORM8, RGBA8 = map(FORMATS.__getitem__, _FAMILIAR)
+R16F, R32F, RG32F, RGBA16F, RGBA32F, UNORM8, RGBA8 = map(
+    FORMATS.__getitem__, ("r16f", "r32f", "rg32f", "rgba16f", "rgba32f", "unorm8", "rgba8")
+)
 
 
 class TextureKind(Enum):
@@ -254,8 +255,7 @@ class MovingRect:
 
     def at(self, iteration: int) -> Rect:
         """The rectangle in the given iteration, counted from 0."""
-        numbers = (self.x, self.y, self.width, self.height)
-        return Rect(*(integer_at(number, iteration) for number in numbers))
+        return Rect(*(integer_at(number, iteration) for number in rect_numbers(self)))
 
 
 def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, Integer]:

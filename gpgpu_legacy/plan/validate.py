@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from math import isfinite, prod
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from gpgpu_legacy.errors import PlanError, described, shape_in_words
 from gpgpu_legacy.isa.program import AttributeKind
 from gpgpu_legacy.plan.expand import drawn_areas, extremes_of, number_at, values_of
 from gpgpu_legacy.plan.framebuffer import Factor
-from gpgpu_legacy.plan.numbers import Integer, Number, Table
+from gpgpu_legacy.plan.numbers import Number, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
     ClearPass,
@@ -63,44 +64,39 @@ def validate(plan: Plan) -> Validator:
     checked value by value.
     """
     checks = Validator(plan.name)
-    for texture in checks.each("textures", plan.textures):
-        checks.add(texture)
-    for operand in checks.each("operands", plan.operands):
-        checks.add_operand(operand)
-    for result in checks.each("results", plan.results):
-        checks.add_result(result)
-    for transfer in checks.each("inputs", plan.inputs):
-        checks.upload(transfer)
-    for step in checks.each("steps", plan.steps):
-        checks.step(step)
-    for output in checks.each("outputs", plan.outputs):
-        checks.read_back(output)
-        checks.read(output.texture, "read back")
-    for pair in checks.each("alternating", plan.alternating):
-        for name in pair:
-            checks.texture(name)
+    for field, check in (
+        ("textures", checks.add),
+        ("operands", partial(checks.add_matrix, "operand")),
+        ("results", partial(checks.add_matrix, "result")),
+        ("inputs", checks.upload),
+        ("steps", checks.step),
+        ("outputs", checks.output),
+        ("alternating", checks.pair),
+    ):
+        for part in checks.each(field, getattr(plan, field)):
+            check(part)
     return checks
 
 
 class Validator:
     """Checks a plan part by part, in the order in which it runs; each check raises PlanError.
 
-    textures, operands, results: the ones added so far, by name. defined: the names of the textures
-    that hold something. place: where the checked part stands in plan.json; see `each`.
+    textures: the ones added so far, by name. matrices: the operands and the results, likewise.
+    defined: the names of the textures that hold something. place: where the checked part stands in
+    plan.json; see `each`.
     """
 
     def __init__(self, name: str) -> None:
         """name: of the plan."""
         self.name = name
         self.textures: dict[str, Texture] = {}
-        self.operands: dict[str, Matrix] = {}
-        self.results: dict[str, Matrix] = {}
+        self.matrices: dict[str, dict[str, Matrix]] = {"operand": {}, "result": {}}
         self.defined: set[str] = set()
         self.place = ""
 
-    def fail(self, problem: str) -> PlanError:
-        """The error."""
-        return PlanError(problem, plan=self.name, place=self.place)
+    def fail(self, problem: str) -> NoReturn:
+        """Raise the error."""
+        raise PlanError(problem, plan=self.name, place=self.place)
 
     def each(self, where: str, items: Iterable[T]) -> Iterator[T]:
         """The items of the field `where`; meanwhile, `place` names the current item."""
@@ -118,28 +114,38 @@ class Validator:
         if texture.initial is not None:
             self.defined.add(texture.name)
 
-    def add_operand(self, matrix: Matrix) -> None:
-        """Check an operand and add it."""
-        self.own_name("operands", matrix.name, self.operands)
-        self.operands[matrix.name] = self.shaped(matrix)
-
-    def add_result(self, matrix: Matrix) -> None:
-        """Check a result and add it."""
-        self.own_name("results", matrix.name, self.results)
-        self.results[matrix.name] = self.shaped(matrix)
+    def add_matrix(self, kind: str, matrix: Matrix) -> None:
+        """Check a matrix and add it. kind: operand or result."""
+        self.own_name(f"{kind}s", matrix.name, self.matrices[kind])
+        if min(matrix.rows, matrix.columns, *matrix.array_shape) < 0:
+            self.fail(
+                f"matrix {matrix.name} is {shape_in_words(matrix.array_shape)}; give sizes of at "
+                "least 0"
+            )
+        if prod(matrix.array_shape) != matrix.rows * matrix.columns:
+            self.fail(
+                f"matrix {matrix.name} has {matrix.rows}×{matrix.columns} elements, but callers "
+                f"give or get {shape_in_words(matrix.array_shape)}; make the two equal"
+            )
+        self.matrices[kind][matrix.name] = matrix
 
     def own_name(self, what: str, name: str, others: Container[str]) -> None:
         if name in others:
-            raise self.fail(f"two {what} share a name, {name}; give each its own name")
+            self.fail(f"two {what} share a name, {name}; give each its own name")
 
     def upload(self, transfer: Transfer) -> None:
         """Check a transfer to a texture."""
-        self.transfer(transfer, self.operands, "operand")
+        self.transfer("operand", transfer)
         self.defined.add(transfer.texture)
 
-    def read_back(self, transfer: Transfer) -> None:
-        """Check a transfer from a texture, but not whether the texture is defined by then."""
-        self.transfer(transfer, self.results, "result")
+    def output(self, transfer: Transfer) -> None:
+        """Check a transfer from a texture at the end of the plan."""
+        self.transfer("result", transfer)
+        self.read(transfer.texture, "read back")
+
+    def pair(self, names: tuple[str, str]) -> None:
+        for name in names:
+            self.texture(name)
 
     def step(self, step: Step) -> None:
         """Check a step."""
@@ -148,17 +154,17 @@ class Validator:
             return
         if not isinstance(step, Repeat):
             if varies(step):
-                raise self.fail(
+                self.fail(
                     f"{pass_in_words(step)} is outside of a Repeat but has a number that changes "
                     "from iteration to iteration; give a constant, or repeat the pass"
                 )
             self.one_pass(step, 1)
             return
         if step.count < 0:
-            raise self.fail(f"a Repeat of {step.count} iterations; give an int of at least 0")
+            self.fail(f"a Repeat of {step.count} iterations; give an int of at least 0")
         for pass_ in self.each("body", step.body):
             if isinstance(pass_, Repeat):
-                raise self.fail("a Repeat contains a Repeat; expand the inner one into passes")
+                self.fail("a Repeat contains a Repeat; expand the inner one into passes")
             self.one_pass(pass_, step.count)
 
     def until(self, until: Until) -> None:
@@ -166,11 +172,11 @@ class Validator:
         that was not defined before it.
         """
         if not isfinite(until.below):
-            raise self.fail(f"an Until ends below {until.below}; give a finite number")
+            self.fail(f"an Until ends below {until.below}; give a finite number")
         if not until.rounds or any(round_.iterations < 1 for round_ in until.rounds):
-            raise self.fail("an Until has a round without iterations; give each at least 1")
+            self.fail("an Until has a round without iterations; give each at least 1")
         if not until.end or until.end[-1].iterations:
-            raise self.fail("an Until asks at its end; give it a last round of 0 iterations")
+            self.fail("an Until asks at its end; give it a last round of 0 iterations")
         before = set(self.defined)
         for field, rounds in (("rounds", until.rounds), ("end", until.end)):
             for round_ in self.each(field, rounds):
@@ -187,7 +193,7 @@ class Validator:
         """Check a texture whose texel decides whether a loop goes on."""
         extent = self.texture(name).extent
         if (extent.width, extent.rows) != (1, 1):
-            raise self.fail(
+            self.fail(
                 f"a loop ends by the texel of {name}, which has {extent.width}×{extent.rows}; give "
                 "a texture of 1×1 texel, such as that of a reduction"
             )
@@ -199,7 +205,7 @@ class Validator:
         A texture that is defined in the first iteration is defined in the later ones.
         """
         for problem in problems(pass_, count):
-            raise self.fail(problem)
+            self.fail(problem)
         if count == 0:
             return
         match pass_:
@@ -216,56 +222,42 @@ class Validator:
     def texture(self, name: str) -> Texture:
         if name not in self.textures:
             known = ", ".join(self.textures) or "none"
-            raise self.fail(f"there is no texture {name}; the plan has {known}")
+            self.fail(f"there is no texture {name}; the plan has {known}")
         return self.textures[name]
 
     def extent(self, texture: Texture) -> None:
         kind, extent, name = texture.kind, texture.extent, texture.name
         sizes = f"{extent.width}×{extent.height}×{extent.depth}"
         if min(extent.width, extent.height, extent.depth) < 1:
-            raise self.fail(
+            self.fail(
                 f"texture {name} is empty ({sizes} texels); give it at least one texel, or leave "
                 "it out"
             )
         height = {TextureKind.T1D: 1, TextureKind.CUBE: extent.width}.get(kind, extent.height)
         depth = {TextureKind.T3D: extent.depth, TextureKind.CUBE: 6}.get(kind, 1)
         if (extent.height, extent.depth) != (height, depth):
-            raise self.fail(
+            self.fail(
                 f"{kind.value} texture {name} is {sizes} texels; make it "
                 f"{extent.width}×{height}×{depth}"
             )
         most = extent.most_levels(kind) if kind in _MIPMAPS else 1
         if not 1 <= extent.levels <= most:
-            raise self.fail(
+            self.fail(
                 f"{kind.value} texture {name} has {extent.levels} levels; give it 1 to {most}"
             )
         if texture.format.is_depth and kind in _LAYERED:
-            raise self.fail(
+            self.fail(
                 f"{kind.value} texture {name} is {texture.format.name}; GL has depths in 1D, 2D "
                 "and RECT textures alone"
             )
         if texture.format.is_depth and texture.initial is not None:
-            raise self.fail(f"depth texture {name} has an initial value; upload one instead")
-
-    def shaped(self, matrix: Matrix) -> Matrix:
-        """The matrix, whose sizes fit."""
-        if min(matrix.rows, matrix.columns, *matrix.array_shape) < 0:
-            raise self.fail(
-                f"matrix {matrix.name} is {shape_in_words(matrix.array_shape)}; give sizes of at "
-                "least 0"
-            )
-        if prod(matrix.array_shape) != matrix.rows * matrix.columns:
-            raise self.fail(
-                f"matrix {matrix.name} has {matrix.rows}×{matrix.columns} elements, but callers "
-                f"give or get {shape_in_words(matrix.array_shape)}; make the two equal"
-            )
-        return matrix
+            self.fail(f"depth texture {name} has an initial value; upload one instead")
 
     def read(self, name: str, how: str) -> None:
         """Check that a texture holds something. how: the way it is read, in words."""
         self.texture(name)
         if name not in self.defined:
-            raise self.fail(
+            self.fail(
                 f"texture {name} is {how} before anything was written to it; write to it first, or "
                 "give it an initial value"
             )
@@ -287,22 +279,26 @@ class Validator:
                 for part in parts
             )  # fmt: skip
             if not any(fits):
+                moment = f" in iteration {i}" if isinstance(rect, MovingRect) else ""
                 covered = Rect(*map(int, (x, y, width, height)))
                 inside = "it" if parts[0].height == extent.rows else "its level 0"
-                raise self.fail(
-                    f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
+                self.fail(
+                    f"{what} covers {covered}{moment} of texture {texture.name}, "
                     f"which is {extent.width} by {extent.rows}; give a rectangle inside "
                     f"{'one of its levels' if len(parts) > 1 else inside} with at least one texel"
                 )
 
-    def transfer(self, transfer: Transfer, matrices: Mapping[str, Matrix], kind: str) -> None:
-        """Check that a transfer's region and rectangle fit its matrix and texture."""
+    def transfer(self, kind: str, transfer: Transfer) -> None:
+        """Check that a transfer's region and rectangle fit its matrix and texture, which need not
+        hold anything yet. kind: of the matrix.
+        """
+        matrices = self.matrices[kind]
         if transfer.matrix not in matrices:
             known = ", ".join(matrices) or "none"
-            raise self.fail(f"there is no {kind} {transfer.matrix}; the plan has {known}")
+            self.fail(f"there is no {kind} {transfer.matrix}; the plan has {known}")
         texture = self.texture(transfer.texture)
         if not all(isinstance(number, int) for number in rect_numbers(transfer.rect)):
-            raise self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")
+            self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")
         if kind == "operand":
             what, parts = "transfer", [full_rect(texture)]
         else:  # what lies beside small levels is undefined
@@ -311,13 +307,13 @@ class Validator:
         packing = transfer.packing
         channels = len(packing.offsets)
         if channels != texture.format.channels:
-            raise self.fail(
+            self.fail(
                 f"matrix {transfer.matrix} is packed into {channels} channels, but texture "
                 f"{texture.name} has {texture.format.channels}; make them equal"
             )
         offsets = chain.from_iterable(packing.offsets)
         if min(packing.row_step, packing.column_step) < 1 or min(offsets) < 0:
-            raise self.fail(
+            self.fail(
                 f"matrix {transfer.matrix} is packed by {packing}; give offsets of at least 0 and "
                 "steps of at least 1"
             )
@@ -327,7 +323,7 @@ class Validator:
             or region.row + region.rows > matrix.rows
             or region.column + region.columns > matrix.columns
         ):
-            raise self.fail(
+            self.fail(
                 f"{region} lies outside matrix {matrix.name}, which is {matrix.rows}×"
                 f"{matrix.columns}; give a region inside it"
             )
@@ -347,25 +343,25 @@ class Validator:
 
     def targets(self, pass_: FragmentPass) -> None:
         if not pass_.targets:
-            raise self.fail(f"a pass of {pass_.program.name} has no target; name a texture")
+            self.fail(f"a pass of {pass_.program.name} has no target; name a texture")
         first = self.texture(pass_.target)
         for name in pass_.targets:
             texture = self.written(name)
             if texture.kind not in _DRAWN_TO:
-                raise self.fail(
+                self.fail(
                     f"a pass draws to {name}, which is a {texture.kind.value} texture; give a RECT "
                     "or 2D one"
                 )
             if (texture.extent, texture.kind) != (first.extent, first.kind):
-                raise self.fail(
+                self.fail(
                     f"one pass draws to {first.name} and {name}, which differ in size or kind; "
                     "give them one size and one kind"
                 )
         if len(set(pass_.targets)) != len(pass_.targets):
-            raise self.fail(f"one pass draws to {', '.join(pass_.targets)}; name each target once")
+            self.fail(f"one pass draws to {', '.join(pass_.targets)}; name each target once")
         written, given = pass_.program.color_outputs, len(pass_.targets)
         if written > given:
-            raise self.fail(
+            self.fail(
                 f"{pass_.program.name} writes result.color[{written - 1}], but its pass has "
                 f"{given} target{'s' * (given > 1)}; add targets"
             )
@@ -375,16 +371,16 @@ class Validator:
         for name in pass_.targets:
             texel_format = self.texture(name).format
             if {*pass_.mask} - {*"rgba"} or not pass_.writes.channels(texel_format):
-                raise self.fail(
+                self.fail(
                     f"mask is {described(pass_.mask)}; give channels of rgba, some of which {name} "
                     f"has: it is {texel_format.name}"
                 )
         if pass_.blend and pass_.blend.destination is Factor.SRC_ALPHA_SATURATE:
-            raise self.fail(
+            self.fail(
                 "src-alpha-saturate weights what is in the target; GL has it for the source alone"
             )
         if pass_.scissor and min(area for _, area in drawn_areas(pass_, count)) < 1:
-            raise self.fail(
+            self.fail(
                 f"the scissor leaves nothing of {pass_in_words(pass_)}; give one that covers a part"
             )
 
@@ -392,7 +388,7 @@ class Validator:
         """The texture that a pass writes to, which formats of grey and alpha cannot be."""
         texture = self.texture(name)
         if not texture.format.is_drawn_to:
-            raise self.fail(
+            self.fail(
                 f"a pass writes to {name}, but {texture.format.name} is a format for lookups; give "
                 "an r, rg or rgba one"
             )
@@ -404,7 +400,7 @@ class Validator:
             self.sampler(binding)
         for unit, target in pass_.program.texture_units.items():
             if unit not in bound:
-                raise self.fail(
+                self.fail(
                     f"{pass_.program.name} reads texture[{unit}], to which nothing is bound; "
                     "bind a texture"
                 )
@@ -414,20 +410,20 @@ class Validator:
                 target.is_shadow != bool(sampler.compare)
                 or target.is_shadow > texture.format.is_depth
             ):
-                raise self.fail(
+                self.fail(
                     f"{pass_.program.name} reads texture[{unit}] as {target.value}, but "
                     f"{texture.name} is {texture.format.name} and its sampler compares by "
                     f"{sampler.compare and sampler.compare.value}; shadow targets need a depth "
                     "format and a comparison, others have none"
                 )
             if kind.value != target.kind.value:
-                raise self.fail(
+                self.fail(
                     f"{pass_.program.name} reads texture[{unit}] as {target.value}, but "
                     f"{texture.name} is {kind.value}; bind a {target.kind.value} texture"
                 )
         for name in pass_.targets:
             if name in {binding.texture for binding in pass_.bindings}:
-                raise self.fail(
+                self.fail(
                     f"texture {name} is read and written by one pass; write to another and "
                     "copy, or alternate between two"
                 )
@@ -435,12 +431,12 @@ class Validator:
     def sampler(self, binding: Binding) -> None:
         sampler, texture = binding.sampler, self.texture(binding.texture)
         if texture.kind is TextureKind.BUFFER:
-            raise self.fail(f"a pass binds {texture.name}, which is a buffer; bind a texture")
+            self.fail(f"a pass binds {texture.name}, which is a buffer; bind a texture")
         if problem := sampler_problem(sampler, texture.kind):
-            raise self.fail(f"RECT texture {texture.name} {problem}")
+            self.fail(f"RECT texture {texture.name} {problem}")
         numbers = (sampler.bias, sampler.min_lod, sampler.max_lod)
         if min(sampler.base_level, sampler.max_level) < 0 or not all(map(isfinite, numbers)):
-            raise self.fail(
+            self.fail(
                 f"the sampler of {texture.name} has levels {sampler.base_level} to "
                 f"{sampler.max_level}, the bias {sampler.bias} and levels of detail "
                 f"{sampler.min_lod} to {sampler.max_lod}; give levels from 0 and finite numbers"
@@ -448,7 +444,7 @@ class Validator:
         needed, levels = sampler.levels_read(texture.extent, texture.kind), texture.extent.levels
         if not needed or needed.stop > levels:
             last = needed.stop - 1
-            raise self.fail(
+            self.fail(
                 f"the mipmap {texture.name} is incomplete: its sampler reads levels "
                 f"{sampler.base_level} to {last}, and it has {levels}; give it more levels, or the "
                 f"sampler a base-level and a max-level from 0 to {levels - 1}, in this order"
@@ -459,7 +455,7 @@ class Validator:
             self.finite(f"texture coordinate set {texcoords.set}", texcoords.corners, count)
         for attribute in pass_.attributes:
             if attribute.kind not in _GIVEN_BY_CORNERS:
-                raise self.fail(
+                self.fail(
                     f"a pass gives fragment.{attribute.kind.value} as an attribute; give only "
                     "colours and the fog coordinate so, and texture coordinates as Texcoords"
                 )
@@ -468,13 +464,13 @@ class Validator:
     def finite(self, name: str, corners: Corners, count: int) -> None:
         for number in chain.from_iterable(corners):
             if not all(map(isfinite, extremes_of(number, count))):
-                raise self.fail(f"a corner value of {name} is not finite; give finite numbers")
+                self.fail(f"a corner value of {name} is not finite; give finite numbers")
 
     def copy_pass(self, pass_: CopyPass, count: int) -> None:
         source, target = self.texture(pass_.source), self.written(pass_.target)
         for texture in (source, target):
             if texture.kind not in (*_DRAWN_TO, TextureKind.BUFFER):
-                raise self.fail(
+                self.fail(
                     f"a pass copies {texture.name}, which is a {texture.kind.value} texture; copy "
                     "RECT or 2D textures or buffers"
                 )
@@ -482,15 +478,15 @@ class Validator:
         source_rect, target_rect = pass_.source_rect, pass_.target_rect
         self.inside(source_rect, source, "a copy", _levels(source), count)
         self.inside(target_rect, target, "a copy", _levels(target), count)
-        sizes = _rows((*_size(source_rect), *_size(target_rect)), count)
-        same_size = all(size[:2] == size[2:] for _, size in sizes)
+        sizes = (rect_numbers(source_rect)[2:], rect_numbers(target_rect)[2:])
+        same_size = all(size[:2] == size[2:] for _, size in _rows(sum(sizes, ()), count))
         if not same_size or source.format is not target.format:
-            raise self.fail(
+            self.fail(
                 f"a copy from {pass_.source} to {pass_.target} changes size or format; make "
                 "source and target equal in both"
             )
         if pass_.source == pass_.target:
-            raise self.fail(f"texture {pass_.source} is copied to itself; copy to another")
+            self.fail(f"texture {pass_.source} is copied to itself; copy to another")
         self.defined.add(pass_.target)
 
     def compute_pass(self, pass_: ComputePass, count: int) -> None:
@@ -498,13 +494,13 @@ class Validator:
         bound = {b.binding: b.texture for b in pass_.buffers}
         for buffer in kernel.buffers:
             if buffer.binding not in bound:
-                raise self.fail(
+                self.fail(
                     f"nothing is bound to buffer {buffer.name} of {kernel.name}; bind a texture of "
                     f"kind BUFFER at binding {buffer.binding}"
                 )
             texture = self.texture(bound[buffer.binding])
             if texture.kind is not TextureKind.BUFFER or texture.format is not R32F:
-                raise self.fail(
+                self.fail(
                     f"{kernel.name} accesses {texture.name}, which is not an r32f buffer; bind a "
                     "texture of kind BUFFER and format r32f"
                 )
@@ -513,14 +509,14 @@ class Validator:
         given, wanted = {u.name for u in pass_.uniforms}, {u.name for u in kernel.uniforms}
         if given != wanted:
             odd = ", ".join(sorted(given ^ wanted))
-            raise self.fail(
+            self.fail(
                 f"{kernel.name} and its pass differ in the uniforms {odd}; give every uniform of "
                 "the kernel a value, and no others"
             )
         for _, groups in _rows(pass_.groups, count):
             if min(groups) < 1:
                 groups_x, groups_y = map(int, groups)
-                raise self.fail(
+                self.fail(
                     f"{kernel.name} is dispatched with {groups_x} by {groups_y} work groups; give "
                     "at least 1 by 1"
                 )
@@ -544,11 +540,3 @@ def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[
         return enumerate(zip(*(values_of(number, count) for number in numbers), strict=True))
     ends = dict.fromkeys((0, count - 1))
     return ((i, tuple(number_at(number, i) for number in numbers)) for i in ends)
-
-
-def _size(rect: Rect | MovingRect) -> tuple[Integer, Integer]:
-    return rect.width, rect.height
-
-
-def _in_iteration(iteration: int, rect: Rect | MovingRect) -> str:
-    return f" in iteration {iteration}" if isinstance(rect, MovingRect) else ""

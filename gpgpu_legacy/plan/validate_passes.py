@@ -44,8 +44,7 @@ def problems(pass_: Pass, count: int) -> Iterator[str]:
         yield from _uniforms(pass_, count)
     elif not set(map(type, numbers(pass_))) <= _PLAIN:
         for number in numbers(pass_):
-            if type(number) not in _PLAIN:
-                yield from _number(number, count, what)
+            yield from _number(number, count, what)
     for rect in rects(pass_):
         moving = any(isinstance(number, PerIteration) for number in rect_numbers(rect))
         if isinstance(rect, Rect) and moving:
@@ -58,7 +57,9 @@ def problems(pass_: Pass, count: int) -> Iterator[str]:
     if isinstance(pass_, FragmentPass):
         yield from _of_draw(pass_)
     elif isinstance(pass_, ComputePass):
-        yield from _of_dispatch(pass_)
+        name = pass_.kernel.name
+        yield from _once(f"binding of {name}: ", [buffer.binding for buffer in pass_.buffers])
+        yield from _once(f"uniform of {name}: ", [uniform.name for uniform in pass_.uniforms])
 
 
 def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
@@ -67,39 +68,31 @@ def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
 
     types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
     for uniform in pass_.uniforms:
-        kind, what = types.get(uniform.name), f"uniform {uniform.name} of {pass_in_words(pass_)}"
-        if kind != BOOL:
-            yield from _number(uniform.value, count, what)
-        elif isinstance(uniform.value, Table):
-            yield from _length(uniform.value.values, count, what)
+        kind, value = types.get(uniform.name), uniform.value
+        what = f"uniform {uniform.name} of {pass_in_words(pass_)}"
+        yield from _number(value, count, what)
+        if kind == BOOL and not {*_parts(value)} <= {False, True}:
+            yield f"uniform {uniform.name} of {pass_.kernel.name} is a bool; give True or False"
         if kind is not None and kind.is_integer:
-            yield from _integral(uniform.value, what)
-            place = f"{what}, of type {kind.word},"
-            yield from _in_range(uniform.value, count, RANGES[kind.kind], place)
-
-
-def _in_range(number: Number, count: int, bounds: tuple[int, int], what: str) -> Iterator[str]:
-    low, high = bounds
-    for value in extremes_of(number, count):
-        if not low <= value <= high:
-            yield f"{what} is {value:.10g}; it must be from {low} to {high}"
+            yield from _integral(value, what)
+            low, high = RANGES[kind.kind]
+            for number in extremes_of(value, count):
+                if not low <= number <= high:
+                    yield (
+                        f"{what}, of type {kind.word}, is {number:.10g}; it must be from {low} to "
+                        f"{high}"
+                    )
 
 
 def _number(number: Number, count: int, what: str) -> Iterator[str]:
     match number:
-        case Table(values=values):
-            yield from _length(values, count, what)
-        case Affine(base=base, step=step):
-            if not (isfinite(base) and isfinite(step)):
-                yield f"{what} has {number}, which is not finite; give finite numbers"
-
-
-def _length(values: tuple[float, ...], count: int, what: str) -> Iterator[str]:
-    if len(values) != count:
-        yield (
-            f"{what} has a Table of {len(values)} values in a Repeat of {count} iterations; give "
-            "one value per iteration"
-        )
+        case Table(values=values) if len(values) != count:
+            yield (
+                f"{what} has a Table of {len(values)} values in a Repeat of {count} iterations; "
+                "give one value per iteration"
+            )
+        case Affine(base=base, step=step) if not (isfinite(base) and isfinite(step)):
+            yield f"{what} has {number}, which is not finite; give finite numbers"
 
 
 def _integral(number: Number, what: str) -> Iterator[str]:
@@ -139,18 +132,6 @@ def _of_draw(pass_: FragmentPass) -> Iterator[str]:
             state_vector(state.binding, {})
         except InputError as error:
             yield str(error)
-
-
-def _of_dispatch(pass_: ComputePass) -> Iterator[str]:
-    from gpgpu_legacy.isa.types import BOOL
-
-    name = pass_.kernel.name
-    yield from _once(f"binding of {name}: ", [buffer.binding for buffer in pass_.buffers])
-    yield from _once(f"uniform of {name}: ", [uniform.name for uniform in pass_.uniforms])
-    flags = {uniform.name for uniform in pass_.kernel.uniforms if uniform.type == BOOL}
-    for uniform in pass_.uniforms:
-        if uniform.name in flags and not {*_parts(uniform.value)} <= {False, True}:
-            yield f"uniform {uniform.name} of {name} is a bool; give True or False"
 
 
 def _indices(what: str, given: list[int], count: int) -> Iterator[str]:

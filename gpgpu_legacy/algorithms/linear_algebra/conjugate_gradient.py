@@ -150,7 +150,7 @@ def conjugate_gradient(
         p.swap(r, next_r)
         p.swap(d, next_d)
     p.output("x", x)
-    p.reference = lambda b, **rows: solved(b, tolerance, every, **rows)[0]
+    p.reference = lambda b, **rows: solved(b, tolerance, every, **rows)
     return p
 
 
@@ -174,14 +174,11 @@ def _product_by_rows(p: PlanBuilder, d: Texture, product: Texture) -> Callable[[
     return partial(p.call, *row, elements, p.texture("zero", n, n, initial=0.0), product)
 
 
-def solved(
-    b: NDArray[Any], tolerance: float, every: int = 1, **rows: Any
-) -> tuple[NDArray[Any], int]:
-    """The same by NumPy, and the number of iterations. rows: the matrix, if it is no stencil."""
+def solved(b: NDArray[Any], tolerance: float, every: int, **rows: Any) -> NDArray[Any]:
+    """The same by NumPy. rows: the matrix, if it is no stencil."""
     import numpy as np
 
-    x, r = np.zeros_like(b), b.copy()
-    d, rr, done = r.copy(), (r * r).sum(), 0
+    x, r, d, rr, done = np.zeros_like(b), b, b, (b * b).sum(), 0
     while done < MOST_PER_SIDE * len(b) and not (done % every == 0 and rr < tolerance**2):
         if rows:
             product = times_by_rows(d, 0, **rows)
@@ -194,4 +191,4 @@ def solved(
         x, r = x + along * d, r - along * product
         rr, before = (r * r).sum(), rr
         d, done = r + rr / before * d, done + 1
-    return x, done
+    return x

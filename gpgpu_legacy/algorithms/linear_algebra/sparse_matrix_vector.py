@@ -65,19 +65,23 @@ def sparse_matrix_vector(
     rows: Annotated[bool, "whether each row is a loop, as long as the row"] = False,
 ) -> PlanBuilder:
     """Y + A·x for a sparse A: values and columns, padded or row after row with their extents."""
+    import numpy as np
+
     p = PlanBuilder("sparse-matrix-vector")
     n, longest, block = (
         as_positive(name, value)
         for name, value in (("n", n), ("longest", longest), ("block", block))
     )
-    starts = _starts(n, longest)
+    lengths = 1 + np.arange(n) * 7 % longest  # of a sample's rows: they come in turns of seven
+    starts = np.append(0, lengths.cumsum())
+    filled = rows or np.arange(longest)[:, None] < lengths  # entries by rows
     p.operations = 2 * int(starts[-1])
     extents: Any = int(starts[-1]) if rows else (longest, n)
     x = p.stream("x", "float", n, given=True, sample=lambda rng, shape: rng.random(shape))
     y = p.stream("y", "float", n, given=True, sample=lambda rng, shape: rng.random(shape))
     values = p.stream(
         "values", "float", extents, given=True,
-        sample=lambda rng, shape: rng.random(shape) * (rows or _filled(starts, longest)),
+        sample=lambda rng, shape: rng.random(shape) * filled,
     )  # fmt: skip
     columns = p.stream(
         "columns", "float", extents, given=True,
@@ -97,13 +101,6 @@ def sparse_matrix_vector(
     return p
 
 
-def _starts(n: int, longest: int) -> Any:
-    """Where rows of 1 to `longest` entries begin, in turns of seven, and where the last ends."""
-    import numpy as np
-
-    return np.append(0, np.cumsum(1 + np.arange(n) * 7 % longest))
-
-
 def by_rows(p: PlanBuilder, shape: Any, starts: Any, *entries: Stream) -> tuple[Any, ...]:
     """The kernel that loops over each row, and its arguments before x, y and their sum y + A·x.
 
@@ -116,13 +113,6 @@ def by_rows(p: PlanBuilder, shape: Any, starts: Any, *entries: Stream) -> tuple[
         "extents", "float2", shape, given=True, sample=lambda _, shape: pairs.reshape(shape)
     )
     return load_kernel(KERNELS, "row"), extents, *entries
-
-
-def _filled(starts: Any, longest: int) -> Any:
-    """Whether a padded row has an entry: entries by rows."""
-    import numpy as np
-
-    return np.arange(longest)[:, None] < np.diff(starts)
 
 
 def times_by_rows(x: Any, y: Any, values: Any, columns: Any, extents: Any) -> Any:

@@ -20,7 +20,7 @@ There are log₂ n passes, which draw (n² - 1) / 3 fragments in all: each a fou
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
@@ -68,7 +68,7 @@ def reduction(
     reduce(p, x, y, opcode)
     p.output("value", x, rect=(0, 0, 1, 1), shape=())
     p.reference = lambda values: getattr(values, operation)()
-    p.samples["values"] = _signed
+    p.samples["values"] = lambda rng, shape: rng.uniform(-1.0, 1.0, shape)
     return p
 
 
@@ -89,7 +89,3 @@ def reduce(p: PlanBuilder, x: Texture, y: Texture, opcode: str) -> None:
         ]
         p.draw(program, {0: x}, into=y, rect=(0, 0, side, side), texcoords=dict(enumerate(four)))
         p.swap(x, y)
-
-
-def _signed(rng: Any, shape: tuple[int, ...]) -> Any:
-    return rng.uniform(-1.0, 1.0, shape)

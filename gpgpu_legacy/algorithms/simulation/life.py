@@ -57,7 +57,10 @@ def life(
     """Generations of Conway's Game of Life on a torus; 1 lives and 0 does not."""
     p = PlanBuilder("life")
     texel = (1 / as_positive("width", width), 1 / as_positive("height", height), 0, 0)
-    x = p.input("cells", height, width, format=UNORM8.name, kind="2D", sample=_a_third)
+    x = p.input(
+        "cells", height, width, format=UNORM8.name, kind="2D",
+        sample=lambda rng, shape: rng.random(shape) < 1 / 3,
+    )  # fmt: skip
     y = p.texture("y", width, height, format=UNORM8.name, kind="2D")
     with p.repeat(generations):
         p.draw(
@@ -78,8 +81,3 @@ def _lived(cells: Any, generations: int) -> Any:
         around = rows + np.roll(rows, 1, 1) + np.roll(rows, -1, 1) - cells
         cells = np.where((around == 3) | ((around == 2) & (cells == 1)), 1.0, 0.0)
     return cells
-
-
-def _a_third(rng: Any, shape: tuple[int, ...]) -> Any:
-    """A third of the cells live."""
-    return rng.random(shape) < 1 / 3
