@@ -208,17 +208,14 @@ def as_integer(name: str, value: Any) -> int:
 
 def as_positive(name: str, value: Any) -> int:
     """The value as an int of at least 1."""
-    number = as_integer(name, value)
-    if number < 1:
-        raise InputError(f"{name} is {described(number)}; it must be at least 1")
-    return number
+    return as_whole(name, value, 1)
 
 
-def as_whole(name: str, value: Any) -> int:
+def as_whole(name: str, value: Any, least: int = 0) -> int:
     """The value as an int of at least 0."""
     number = as_integer(name, value)
-    if number < 0:
-        raise InputError(f"{name} is {described(number)}; it must be at least 0")
+    if number < least:
+        raise InputError(f"{name} is {described(number)}; it must be at least {least}")
     return number
 
 

@@ -257,11 +257,6 @@ def _from_plain(kind: type[Any], value: Any) -> Any:
     return kind.from_plain(value)
 
 
-def from_attributes(kind: type[T], value: object) -> T:
-    """A record from the attributes of an object, by the fields' names, and of nested objects."""
-    return msgspec.convert(value, kind, from_attributes=True)
-
-
 def read_toml(path: Path, kind: type[T]) -> T:
     """The record in a TOML file; InputError, in one line, if there is none."""
     return from_toml(_text_of(path, MOST_TOML_BYTES), kind, str(path))

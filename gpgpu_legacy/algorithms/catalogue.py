@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.outside import Unavailable
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.present.grid import Grid, Numeral, Result
-from gpgpu_legacy.serial import Record, as_record, from_attributes
+from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -127,7 +127,7 @@ def facts_of(algorithm: Algorithm, *, builds: bool = True) -> AlgorithmFacts:
     if builds:
         with suppress(GpgpuLegacyError):  # a parameter without a default; a user's function fails
             inputs = tuple(algorithm.builder().operands)
-    parameters = from_attributes(tuple[ParameterFacts, ...], (*algorithm.parameters.values(),))
+    parameters = tuple(as_record(ParameterFacts, one) for one in algorithm.parameters.values())
     return as_record(AlgorithmFacts, algorithm, parameters=parameters, inputs=inputs)
 
 

@@ -112,12 +112,11 @@ class KernelCall:
         for key in sorted(results.keys() - textures.keys()):
             name = builder.fresh(SAVED)
             textures[key] = builder.texture(name, size.width, size.height, format="rgba32f")
-        read = {textures[key].name for one in passes for key in one.units.values()}
-        spares = {t.name: builder.spare(t) for t in written if t.name in read}
-        beside = {key: spares.get(texture.name, texture) for key, texture in textures.items()}
+        read = {textures[key] for one in passes for key in one.units.values()}
+        spares = {texture: builder.spare(texture) for texture in written if texture in read}
+        beside = {key: spares.get(texture, texture) for key, texture in textures.items()}
         sources, targets = (textures, beside) if out.is_whole else (beside, textures)
-        pairs = [(t, spares[t.name]) for t in written if t.name in spares]
-        for texture, spare in () if out.is_whole else pairs:
+        for texture, spare in () if out.is_whole else spares.items():
             builder.copy(texture, spare)
         for one in passes:
             builder.draw(
@@ -128,7 +127,7 @@ class KernelCall:
                 texcoords={n: _texels(axes, out.rect) for n, axes in one.sets.items()},
                 local={n: _value(arguments[name], part) for n, (name, part) in one.locals.items()},
             )
-        for texture, spare in pairs if out.is_whole else ():
+        for texture, spare in spares.items() if out.is_whole else ():
             builder.swap(texture, spare)
 
     def compiled(

@@ -130,10 +130,9 @@ def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> d
     The same seed gives the same inputs.
     """
     generator = np.random.default_rng(as_whole("seed", seed))
-    given, results = (
-        [m.rows * m.columns for m in matrices] for matrices in (plan.operands, plan.results)
-    )
-    about = plan.texture_bytes + 4 * sum(given + results) + 8 * max(given, default=0)
+    sizes = [m.rows * m.columns for m in plan.operands + plan.results]
+    largest = max(sizes[: len(plan.operands)], default=0)
+    about = plan.texture_bytes + 4 * sum(sizes) + 8 * largest
     require_memory(about, f"plan {plan.name} with its inputs", "build it for smaller sizes")
 
     def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:

@@ -341,16 +341,19 @@ class PassBuilder(StorageBuilder):
                 self._validator.defined |= pair
 
     def _count(self, count: Any) -> int | tuple[int, ...]:
-        varies, total = isinstance(count, LoopExpression), self._loop.total if self._loop else 0
-        counts = values_over(count, self._loop, range(total)) if varies else (count,)
-        whole = [Values(None).integer("count", number) for number in counts]
-        numbers = cast("tuple[int, ...]", tuple(whole))
-        for number in numbers:
-            if not 0 <= number <= LARGEST_COUNT:
-                raise InputError(
-                    f"a repeat of {described(number)} iterations; give 0 to {LARGEST_COUNT}"
-                )
-        return numbers if varies else numbers[0]
+        if isinstance(count, LoopExpression):
+            iterations = range(self._loop.total if self._loop else 0)
+            return tuple(map(self._one_count, values_over(count, self._loop, iterations)))
+        return self._one_count(count)
+
+    @staticmethod
+    def _one_count(count: Any) -> int:
+        number = cast("int", Values(None).integer("count", count))
+        if not 0 <= number <= LARGEST_COUNT:
+            raise InputError(
+                f"a repeat of {described(number)} iterations; give 0 to {LARGEST_COUNT}"
+            )
+        return number
 
     def _bindings(self, textures: Mapping[int, Any], program: Program) -> Iterator[Binding]:
         most = DEFAULT_LIMITS.texture_image_units

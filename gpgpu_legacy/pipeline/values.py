@@ -82,11 +82,11 @@ class Values:
         if any(isinstance(value, LoopExpression) for value in plain):
             raise InputError(f"{name} has a list of expressions; give a list of numbers")
         numbers = cast("list[float]", plain)
-        if isinstance(loop.count, int) and len(numbers) == loop.count:
+        wanted = loop.count if isinstance(loop.count, int) else loop.total
+        if len(numbers) == wanted == loop.count:
             return LoopExpression(lambda indices: numbers[indices[loop.number]])
         if len(numbers) == loop.total:
             return LoopExpression(lambda indices: numbers[loop.iteration(indices)])
-        wanted = loop.count if isinstance(loop.count, int) else loop.total
         raise InputError(
             f"{name} has a list of {len(numbers)} values in a repeat of {wanted} iterations; give "
             "one value per iteration"
@@ -95,8 +95,7 @@ class Values:
     def vector(self, name: str, value: Any, missing: Vec4 = _MISSING) -> NumberVec4:
         """Four numbers. A single number stands for four; missing ones come from `missing`."""
         if not _is_sequence(value) and isinstance(value, LoopExpression | Real):
-            number = self.number(name, value)
-            return (number, number, number, number)
+            return (self.number(name, value),) * 4
         if not _is_sequence(value) or not 1 <= len(value) <= 4:
             raise InputError(f"{name} is {described(value)}; give a number, or 1 to 4 numbers")
         given = [self.number(name, component) for component in value]
@@ -118,8 +117,7 @@ class Values:
         if isinstance(given, Texels):
             return self._laid_over(name, given, rect)
         if _is_sequence(given) and len(given) == 4 and all(map(_is_sequence, given)):
-            a, b, c, d = (self.vector(name, corner, missing) for corner in given)
-            return (a, b, c, d)
+            return cast("Corners", tuple(self.vector(name, one, missing) for one in given))
         return (self.vector(name, given, missing),) * 4
 
     def _laid_over(self, name: str, given: Texels, rect: Rect | MovingRect) -> Corners:

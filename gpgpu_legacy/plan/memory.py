@@ -34,7 +34,10 @@ class Room:
 
 def free_memory() -> Room:
     """The memory that the machine and the container still leave."""
-    return min((_of_machine(), *_of_container()), key=lambda room: room.size_bytes)
+    import psutil
+
+    machine = Room(psutil.virtual_memory().available, "this machine has")
+    return min((machine, *_of_container()), key=lambda room: room.size_bytes)
 
 
 def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
@@ -60,14 +63,7 @@ def in_words(size_bytes: int) -> str:
     return f"{value:,.{digits}f} {unit}"
 
 
-# Sources ---------------------------------------------------------------------------------------
-
-
-def _of_machine() -> Room:
-    import psutil
-
-    return Room(psutil.virtual_memory().available, "this machine has")
-
+# Containers ------------------------------------------------------------------------------------
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -89,15 +85,11 @@ def _of_container() -> Iterator[Room]:
     except OSError:  # no Linux
         return
     for path in {line.split(":", 2)[-1].strip("/") for line in lines}:
-        for controller, files in _FILES.items():
+        for controller, (limit, use, dropped) in _FILES.items():
             own = _CGROUPS / controller / path
             for group in (own, *own.parents):
                 with suppress(OSError, ValueError):  # no such file, or no limit: `max`
-                    yield _room_of_group(group, *files)
-
-
-def _room_of_group(group: Path, limit: str, use: str, dropped: str) -> Room:
-    most, used = int((group / limit).read_text()), int((group / use).read_text())
-    words = (group / "memory.stat").read_text().split()
-    caches = int(words[words.index(dropped) + 1])
-    return Room(max(0, most - used + caches), "this container has")
+                    most, used = (int((group / file).read_text()) for file in (limit, use))
+                    words = (group / "memory.stat").read_text().split()
+                    caches = int(words[words.index(dropped) + 1])
+                    yield Room(max(0, most - used + caches), "this container has")

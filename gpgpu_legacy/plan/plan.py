@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, cycle, islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, PlanError, counted, described
@@ -288,10 +288,7 @@ def state_values(pass_: FragmentPass) -> dict[str, Vec4]:
 
 def constant_groups(groups: tuple[Integer, Integer]) -> tuple[int, int]:
     """Work groups along x and y; only for expanded plans, where no number changes."""
-    groups_x, groups_y = groups
-    assert not isinstance(groups_x, PerIteration)
-    assert not isinstance(groups_y, PerIteration)
-    return groups_x, groups_y
+    return cast("tuple[int, int]", groups)
 
 
 @frozen
@@ -379,14 +376,13 @@ class Plan:
     alternating: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        matrices = [
+        given, computed = (
             ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in some) or "nothing"
             for some in (self.operands, self.results)
-        ]
-        size = ", ".join(
-            (counted(self.pass_count, "pass", "passes"), counted(len(self.textures), "texture"))
         )
-        return f"<Plan {self.name}: {matrices[0]} → {matrices[1]}; {size}>"
+        passes = counted(self.pass_count, "pass", "passes")
+        textures = counted(len(self.textures), "texture")
+        return f"<Plan {self.name}: {given} → {computed}; {passes}, {textures}>"
 
     def _repr_html_(self) -> str:
         """The passes as a diagram, for a notebook."""
