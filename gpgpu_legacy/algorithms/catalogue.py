@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from gpgpu_legacy.algorithms.outside import Unavailable
+from gpgpu_legacy.algorithms.algorithm import Algorithm, Unavailable
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.present.grid import Grid, Numeral, Result
 from gpgpu_legacy.serial import Record, as_record
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.algorithm import Algorithm
 
 
 class ParameterFacts(Record, rename={"plain_default": "default"}):

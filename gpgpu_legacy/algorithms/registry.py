@@ -1,8 +1,8 @@
 """Finds algorithms: our own, in the folders here, those of other packages, and those in files.
 
 A module of a folder offers the functions that it marks with `@algorithm`; modules without any are
-shared code. Another package offers its algorithms by entry points (outside.py). To add an
-algorithm, add a module.
+shared code. Another package offers its algorithms by entry points. To add an algorithm, add
+a module.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from gpgpu_legacy.languages.language import is_text
 from gpgpu_legacy.languages.registry import is_program_file
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.algorithm import Algorithm
-    from gpgpu_legacy.algorithms.outside import Unavailable
+    from gpgpu_legacy.algorithms.algorithm import Algorithm, Unavailable
 
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
@@ -62,14 +61,14 @@ def all_algorithms() -> tuple[Algorithm, ...]:
 
     An unusable offer of another package is a GpgpuLegacyWarning, once per process.
     """
-    from gpgpu_legacy.algorithms.outside import installed
+    from gpgpu_legacy.algorithms.algorithm import installed
 
     return _by_year([*shipped_algorithms(), *installed(shipped_algorithms())[0]])
 
 
 def unavailable_algorithms() -> tuple[Unavailable, ...]:
     """The unusable offers of other packages, with the reasons."""
-    from gpgpu_legacy.algorithms.outside import installed
+    from gpgpu_legacy.algorithms.algorithm import installed
 
     return installed(shipped_algorithms())[1]
 
@@ -84,14 +83,14 @@ def find_algorithm(what: str) -> Algorithm:
     Our own algorithms come first; other packages are only searched if none of ours has the name.
     Raises InputError, with the nearest name, if there is none.
     """
-    from gpgpu_legacy.algorithms import outside
+    from gpgpu_legacy.algorithms.algorithm import from_plan, from_python
 
     name, colon, function = what.partition(f"{PYTHON}:")
     path = Path(name + PYTHON if colon else what)
     if path.suffix == PYTHON:
-        return outside.from_python(path, function)
+        return from_python(path, function)
     if path.suffix == PLAN:
-        return outside.from_plan(path)
+        return from_plan(path)
     if path.suffix == BROOK:
         raise InputError(
             f"{what} is a Brook program, whose kernel calls are no one plan; write them with "

@@ -142,6 +142,7 @@ class LoopExpression:
         return LoopExpression(lambda indices: function(self.at(indices)))
 
     __add__, __radd__ = _methods(operator.add, _sum)
+    __sub__, __rsub__ = _methods(operator.sub, lambda a, b: _sum(a, -b))
     __mul__, __rmul__ = _methods(operator.mul, _scaled)
     __truediv__, __rtruediv__ = _methods(operator.truediv)
     __floordiv__, __rfloordiv__ = _methods(operator.floordiv)
@@ -158,14 +159,6 @@ class LoopExpression:
     def __neg__(self) -> LoopExpression:
         """The negative."""
         return _combined(operator.mul, self, -1, _scaled)
-
-    def __sub__(self, other: Any) -> LoopExpression:
-        """The difference."""
-        return _combined(operator.add, self, -other, _sum)
-
-    def __rsub__(self, other: Any) -> LoopExpression:
-        """The difference."""
-        return _combined(operator.add, -self, other, _sum)
 
     __hash__ = object.__hash__
 

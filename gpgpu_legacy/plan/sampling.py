@@ -244,6 +244,21 @@ class Sampling(ABC):
     def _taps(self, name: str, coordinate: V, size: V, wrap: Wrap, *, linear: bool) -> list[_Tap]:
         """The texels that a coordinate selects along an axis."""
         let, beyond = self.let, wrap is Wrap.CLAMP_TO_BORDER
+
+        def tap(index: V, weight: V = None, *, low: bool = True, high: bool = True) -> _Tap:
+            """A texel that may lie before the first one (low) or after the last one (high)."""
+            last, inside = size + -1, []
+            if wrap is Wrap.REPEAT:
+                index = np.where(index < 0, last, index) if low else index
+                index = np.where(index > last, 0, index) if high else index
+                return _Tap(index, weight, None)
+            if wrap.has_border:
+                inside += [index >= 0] if low else []
+                inside += [index <= last] if high else []
+            index = np.maximum(index, 0) if low else index
+            index = np.minimum(index, last) if high else index
+            return _Tap(index, weight, reduce(np.bitwise_and, inside) if inside else None)
+
         if wrap is Wrap.REPEAT:
             coordinate = coordinate - np.floor(coordinate)
         elif wrap is Wrap.MIRRORED_REPEAT:
@@ -256,8 +271,7 @@ class Sampling(ABC):
         if not linear:
             most = self.to_float(size, beyond - 1.0)
             at = self.limited(name, let(f"{name}_floor", np.floor(u)), -float(beyond), most)
-            index = let(name, self.to_int(at))
-            return [self._tap(index, size, wrap, low=beyond, high=beyond)]
+            return [tap(let(name, self.to_int(at)), low=beyond, high=beyond)]
         if wrap.margin is not None:
             u = self.limited(f"{name}_inside", u, wrap.margin, self.to_float(size, -wrap.margin))
         floor = let(f"{name}_low", np.floor(u - 0.5))
@@ -265,33 +279,7 @@ class Sampling(ABC):
         other = let(f"{name}_weight0", 1.0 - weight)
         first = let(f"{name}0", self.to_int(floor))
         second = let(f"{name}1", first + 1)
-        return [
-            self._tap(first, size, wrap, other, high=beyond),
-            self._tap(second, size, wrap, weight, low=beyond),
-        ]
-
-    def _tap(
-        self,
-        index: V,
-        size: V,
-        wrap: Wrap,
-        weight: V | None = None,
-        *,
-        low: bool = True,
-        high: bool = True,
-    ) -> _Tap:
-        """A texel that may lie before the first one (low) or after the last one (high)."""
-        last, inside = size + -1, []
-        if wrap is Wrap.REPEAT:
-            index = np.where(index < 0, last, index) if low else index
-            index = np.where(index > last, 0, index) if high else index
-            return _Tap(index, weight, None)
-        if wrap.has_border:
-            inside += [index >= 0] if low else []
-            inside += [index <= last] if high else []
-        index = np.maximum(index, 0) if low else index
-        index = np.minimum(index, last) if high else index
-        return _Tap(index, weight, reduce(np.bitwise_and, inside) if inside else None)
+        return [tap(first, other, high=beyond), tap(second, weight, low=beyond)]
 
     def face(self, x: V, y: V, z: V) -> _Face:
         """The face of a cube map that a direction selects (GL 1.5, table 3.19).

@@ -289,10 +289,10 @@ def _assembled(
         try:
             assembled[name] = assemble(text, name)
         except AssemblyError as error:
-            at, every = (error.line, error.column), error.diagnostics
             raise AssemblyError(
-                error.problem, text, *at, f"{where}.{name}", diagnostics=every
-            ) from None
+                error.problem, text, error.line, error.column, f"{where}.{name}",
+                diagnostics=error.diagnostics,
+            ) from None  # fmt: skip
     return assembled
 
 
@@ -403,7 +403,17 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
     """
     if len(text) > MOST_FILE_BYTES:
         raise InputError(f"{name} has more than {MOST_FILE_BYTES} characters; no plan has")
-    plan = plan_of_record(_checked_record(text, name), name)
+    header = from_json(text, _Header, name)
+    if header.schema != "gpgpu_legacy.plan":
+        raise InputError(
+            f'{name} is not a plan; expected a file with "schema": "gpgpu_legacy.plan"'
+        )
+    if header.version != VERSION:
+        raise InputError(
+            f"{name} has version {header.version} of its format, and only {VERSION} is known here; "
+            "read it with the gpgpu_legacy that wrote it, or write it again"
+        )
+    plan = plan_of_record(from_json(text, _record(Plan), name, once=True), name)
     try:
         check_limits(plan)
         validate(plan)
@@ -418,21 +428,6 @@ class _Header(Record, forbid_unknown_fields=False):
 
     schema: Any = None
     version: Any = None
-
-
-def _checked_record(text: str, name: str) -> Any:
-    """The record in a text. Time and memory grow with the length of the text only."""
-    header = from_json(text, _Header, name)
-    if header.schema != "gpgpu_legacy.plan":
-        raise InputError(
-            f'{name} is not a plan; expected a file with "schema": "gpgpu_legacy.plan"'
-        )
-    if header.version != VERSION:
-        raise InputError(
-            f"{name} has version {header.version} of its format, and only {VERSION} is known here; "
-            "read it with the gpgpu_legacy that wrote it, or write it again"
-        )
-    return from_json(text, _record(Plan), name, once=True)
 
 
 def plan_schema() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from math import isfinite, prod
@@ -149,23 +149,23 @@ class Validator:
 
     def step(self, step: Step) -> None:
         """Check a step."""
-        if isinstance(step, Until):
-            self.until(step)
-            return
-        if not isinstance(step, Repeat):
-            if varies(step):
+        match step:
+            case Until():
+                self.until(step)
+            case Repeat(count, body):
+                if count < 0:
+                    self.fail(f"a Repeat of {count} iterations; give an int of at least 0")
+                for pass_ in self.each("body", body):
+                    if isinstance(pass_, Repeat):
+                        self.fail("a Repeat contains a Repeat; expand the inner one into passes")
+                    self.one_pass(pass_, count)
+            case _ if varies(step):
                 self.fail(
                     f"{pass_in_words(step)} is outside of a Repeat but has a number that changes "
                     "from iteration to iteration; give a constant, or repeat the pass"
                 )
-            self.one_pass(step, 1)
-            return
-        if step.count < 0:
-            self.fail(f"a Repeat of {step.count} iterations; give an int of at least 0")
-        for pass_ in self.each("body", step.body):
-            if isinstance(pass_, Repeat):
-                self.fail("a Repeat contains a Repeat; expand the inner one into passes")
-            self.one_pass(pass_, step.count)
+            case _:
+                self.one_pass(step, 1)
 
     def until(self, until: Until) -> None:
         """Check a loop that may end before its first iteration: afterwards, nothing is defined
@@ -220,10 +220,12 @@ class Validator:
                 self.compute_pass(pass_, count)
 
     def texture(self, name: str) -> Texture:
-        if name not in self.textures:
-            known = ", ".join(self.textures) or "none"
-            self.fail(f"there is no texture {name}; the plan has {known}")
-        return self.textures[name]
+        return self.known("texture", name, self.textures)
+
+    def known(self, kind: str, name: str, among: Mapping[str, T]) -> T:
+        if name not in among:
+            self.fail(f"there is no {kind} {name}; the plan has {', '.join(among) or 'none'}")
+        return among[name]
 
     def extent(self, texture: Texture) -> None:
         kind, extent, name = texture.kind, texture.extent, texture.name
@@ -292,10 +294,7 @@ class Validator:
         """Check that a transfer's region and rectangle fit its matrix and texture, which need not
         hold anything yet. kind: of the matrix.
         """
-        matrices = self.matrices[kind]
-        if transfer.matrix not in matrices:
-            known = ", ".join(matrices) or "none"
-            self.fail(f"there is no {kind} {transfer.matrix}; the plan has {known}")
+        matrix = self.known(kind, transfer.matrix, self.matrices[kind])
         texture = self.texture(transfer.texture)
         if not all(isinstance(number, int) for number in rect_numbers(transfer.rect)):
             self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")
@@ -317,7 +316,7 @@ class Validator:
                 f"matrix {transfer.matrix} is packed by {packing}; give offsets of at least 0 and "
                 "steps of at least 1"
             )
-        matrix, region = matrices[transfer.matrix], transfer.region
+        region = transfer.region
         if (
             min(region.row, region.column, region.rows, region.columns) < 0
             or region.row + region.rows > matrix.rows

@@ -35,7 +35,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpgpu_legacy.algorithms.algorithm import algorithm
-from gpgpu_legacy.algorithms.linear_algebra.jacobi import patches
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import neighbours, patches
 from gpgpu_legacy.algorithms.linear_algebra.sparse_matrix_vector import by_rows, times_by_rows
 from gpgpu_legacy.algorithms.reduction.reduction import reduce, reduced_size
 from gpgpu_legacy.errors import as_positive
@@ -183,10 +183,8 @@ def solved(b: NDArray[Any], tolerance: float, every: int, **rows: Any) -> NDArra
         if rows:
             product = times_by_rows(d, 0, **rows)
         else:
-            padded = np.pad(d, 1)
-            product = (
-                4 * d - padded[1:-1, :-2] - padded[1:-1, 2:] - padded[:-2, 1:-1] - padded[2:, 1:-1]
-            )
+            west, east, south, north = neighbours(np.pad(d, 1))
+            product = 4 * d - west - east - south - north
         along = rr / (d * product).sum()
         x, r = x + along * d, r - along * product
         rr, before = (r * r).sum(), rr

@@ -91,8 +91,13 @@ def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
 
     x = np.pad(np.zeros_like(b), 1)
     for _ in range(passes):
-        x[1:-1, 1:-1] = (x[1:-1, :-2] + x[1:-1, 2:] + x[:-2, 1:-1] + x[2:, 1:-1] + b) / 4
+        x[1:-1, 1:-1] = (sum(neighbours(x)) + b) / 4
     return x[1:-1, 1:-1]
+
+
+def neighbours(ringed: Any) -> tuple[Any, ...]:
+    """What is west, east, south and north of each element inside an array's outermost ring."""
+    return ringed[1:-1, :-2], ringed[1:-1, 2:], ringed[:-2, 1:-1], ringed[2:, 1:-1]
 
 
 def patches(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -68,17 +68,17 @@ def sparse_matrix_vector(
     import numpy as np
 
     p = PlanBuilder("sparse-matrix-vector")
-    n, longest, block = (
-        as_positive(name, value)
-        for name, value in (("n", n), ("longest", longest), ("block", block))
-    )
+    n, longest = as_positive("n", n), as_positive("longest", longest)
+    block = as_positive("block", block)
     lengths = 1 + np.arange(n) * 7 % longest  # of a sample's rows: they come in turns of seven
     starts = np.append(0, lengths.cumsum())
     filled = rows or np.arange(longest)[:, None] < lengths  # entries by rows
     p.operations = 2 * int(starts[-1])
     extents: Any = int(starts[-1]) if rows else (longest, n)
-    x = p.stream("x", "float", n, given=True, sample=lambda rng, shape: rng.random(shape))
-    y = p.stream("y", "float", n, given=True, sample=lambda rng, shape: rng.random(shape))
+    x, y = (
+        p.stream(name, "float", n, given=True, sample=lambda rng, shape: rng.random(shape))
+        for name in "xy"
+    )
     values = p.stream(
         "values", "float", extents, given=True,
         sample=lambda rng, shape: rng.random(shape) * filled,

@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.algorithm import algorithm
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import neighbours
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -130,37 +131,31 @@ def _flowed(source: NDArray[Any], steps: int, passes: int, time_step: float) -> 
     """The same by NumPy."""
     import numpy as np
 
-    n = len(source)
+    n, ring = len(source), ((1, 1), (1, 1), (0, 0))
     place = np.stack(np.meshgrid(np.arange(1, n + 1), np.arange(1, n + 1)), -1).astype(float)
-    smoke, velocity = np.zeros((n, n, 1)), np.zeros((n, n, 2))
+    state = np.zeros((n, n, 3))  # the velocity along x and y, and the smoke
 
-    def carried(field: Any) -> Any:
-        padded = np.pad(field, ((1, 1), (1, 1), (0, 0)))
-        from_ = place - time_step * velocity
-        (x, y), (s, t) = np.moveaxis(np.floor(from_), -1, 0), np.moveaxis(from_ % 1, -1, 0)
-
-        def at(dx: int, dy: int) -> Any:
-            rows, columns = (np.clip(v, 0, n + 1).astype(int) for v in (y + dy, x + dx))
-            return padded[rows, columns]
-
-        s, t = s[..., None], t[..., None]
-        low, high = (at(0, dy) * (1 - s) + at(1, dy) * s for dy in (0, 1))
-        return low * (1 - t) + high * t
+    def at(texels: Any) -> Any:
+        return np.clip(texels, 0, n + 1).astype(int)
 
     for _ in range(steps):
-        smoke, velocity = carried(smoke) * FADES, carried(velocity)
-        smoke = smoke + time_step * source[..., None]
-        velocity[..., 1] += BUOYANCY * time_step * smoke[..., 0]
-        u, v = np.moveaxis(np.pad(velocity, ((1, 1), (1, 1), (0, 0))), -1, 0)
-        b = (u[1:-1, :-2] - u[1:-1, 2:] + v[:-2, 1:-1] - v[2:, 1:-1]) / 2
-        x = np.zeros((n, n))
+        from_ = place - time_step * state[..., :2]
+        (x, y), (s, t) = np.moveaxis(np.array([np.floor(from_), from_ % 1]), -1, 1)
+        s, t, state = s[..., None], t[..., None], np.pad(state, ring)
+        low, high = (
+            state[at(y + dy), at(x)] * (1 - s) + state[at(y + dy), at(x + 1)] * s for dy in (0, 1)
+        )
+        state = (low * (1 - t) + high * t) * [1, 1, FADES]
+        state[..., 2] += time_step * source
+        state[..., 1] += BUOYANCY * time_step * state[..., 2]
+        u, v = np.moveaxis(np.pad(state, ring), -1, 0)[:2]
+        (west, east), (south, north) = neighbours(u)[:2], neighbours(v)[2:]
+        b, pressure = (west - east + south - north) / 2, np.zeros((n, n))
         for _ in range(passes):
-            e = np.pad(x, 1, mode="edge")
-            x = (e[1:-1, :-2] + e[1:-1, 2:] + e[:-2, 1:-1] + e[2:, 1:-1] + b) / 4
-        e = np.pad(x, 1, mode="edge")
-        slope = e[1:-1, 2:] - e[1:-1, :-2], e[2:, 1:-1] - e[:-2, 1:-1]
-        velocity = velocity - np.stack(slope, -1) / 2
-    return smoke[..., 0]
+            pressure = (sum(neighbours(np.pad(pressure, 1, mode="edge"))) + b) / 4
+        west, east, south, north = neighbours(np.pad(pressure, 1, mode="edge"))
+        state[..., :2] -= np.stack([east - west, north - south], -1) / 2
+    return state[..., 2]
 
 
 def _disc(_: Any, shape: tuple[int, ...]) -> NDArray[Any]:
