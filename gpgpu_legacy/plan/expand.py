@@ -115,9 +115,12 @@ def with_numbers(pass_: P, change: Callable[[Number], Number]) -> P:
     mapped, rect = partial(_mapped, change), partial(_changed_rect, change)
 
     def parts(given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Texture coordinates, parameters and the like, whose last field has their numbers."""
-        fields = ((part, part.__slots__[-1]) for part in given)
-        return tuple(replace(part, **{n: mapped(getattr(part, n))}) for part, n in fields)
+        """Texture coordinates, parameters and the like: each has a key, then its numbers."""
+        return tuple(
+            type(part)(getattr(part, key), mapped(getattr(part, values)))
+            for part in given
+            for key, values in [part.__slots__]
+        )
 
     changed: dict[str, Any]
     match pass_:
@@ -223,5 +226,5 @@ def corners_at(corners: Corners, iteration: int) -> Corners:
 def _mapped(change: Callable[[Number], Number], values: Any) -> Any:
     """A number, a vector or corner values, changed."""
     if isinstance(values, tuple):
-        return tuple(_mapped(change, value) for value in values)
+        return tuple([_mapped(change, value) for value in values])
     return change(values)
