@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Iterator as Iterating
 from dataclasses import replace
 from itertools import count
 from math import prod
@@ -344,8 +343,7 @@ class StorageBuilder:
                 raise InputError(
                     f"output {name} is a domain of {texture.name}; give the whole stream"
                 )
-            for transfer in self._of_stream(name, texture, self.result):
-                self._read_back(transfer)
+            self._transfer_stream(name, texture, self.result, self._read_back)
             return
         texture = self._known(texture)
         area = _area(texture, rect)
@@ -389,8 +387,7 @@ class StorageBuilder:
         )
         stream = Stream(name, element, textures, StreamPlace.whole(shape, width))
         if given:
-            for transfer in self._of_stream(name, stream, self.operand):
-                self._upload(transfer)
+            self._transfer_stream(name, stream, self.operand, self._upload)
             if sample is not None:
                 self.samples[name] = sample
         return stream
@@ -436,12 +433,17 @@ class StorageBuilder:
             element = FLOAT_TYPES[channels - 1]
         return Stream(texture.name, element, (texture,), StreamPlace.whole(shape))
 
-    def _of_stream(
-        self, name: str, stream: Stream, add: Callable[..., Matrix]
-    ) -> Iterating[Transfer]:
-        """The transfers of a matrix that `add` adds: a row for each row of texels if all are full.
+    def _transfer_stream(
+        self,
+        name: str,
+        stream: Stream,
+        add: Callable[..., Matrix],
+        transfer: Callable[[Transfer], None],
+    ) -> None:
+        """Transfer a matrix that `add` adds: a row for each row of texels if all are full.
 
-        There is one for each field; of a rectangle that is not full, one for each row of texels.
+        There is a transfer for each field; of a rectangle that is not full, one for each row of
+        texels.
         """
         components, extent = stream.type.components, self._known(stream.textures[0]).extent
         shape = (*stream.extents, components) if components > 1 else stream.extents
@@ -458,7 +460,7 @@ class StorageBuilder:
                 columns = min(width, matrix.columns - row * width)
                 region = Region(0, row * width, rows, columns)
                 rect = Rect(0, row, columns // components, rows)
-                yield Transfer(name, region, texture.name, rect, packing)
+                transfer(Transfer(name, region, texture.name, rect, packing))
 
     def _upload(self, transfer: Transfer) -> None:
         self._validator.upload(transfer)

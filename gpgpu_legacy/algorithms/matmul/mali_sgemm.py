@@ -43,6 +43,5 @@ def mali_sgemm(sizes: Sizes) -> PlanBuilder:
     local_x, local_y = kernel.local_size
     padded = padded_to(sizes.shape, local_y, VECTOR, local_x)
     p = DispatchedProduct(mali_sgemm.name, sizes.shape, padded, adds=adds)
-    order, columns = padded.l, padded.n
-    p.multiply(kernel, padded, matrixOrder=order, columns=columns, alpha=alpha, beta=beta)
+    p.multiply(kernel, padded, matrixOrder=padded.l, columns=padded.n, alpha=alpha, beta=beta)
     return product(p, sizes, scales=True)

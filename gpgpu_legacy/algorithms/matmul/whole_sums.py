@@ -109,9 +109,8 @@ def _drawn(
         if several:
             p.clear(target)
         for k, inner in enumerate(p.inner):
-            path = f"descendants/{shader}.fp.j2"
             p.draw(
-                load_program(path, block=inner.texels, **given or {}),
+                load_program(f"descendants/{shader}.fp.j2", block=inner.texels, **given or {}),
                 p.factors(tile, k),
                 into=target,
                 texcoords=p.coordinates(rows, columns, 0.5),
