@@ -184,7 +184,7 @@ class Pipeline(PlanBuilder):
             return super().plan()
         known = self._validator
         growing: tuple[Sized, ...] = (
-            known.operands, known.results, known.textures,
+            *known.matrices.values(), known.textures,
             self._inputs, self._outputs, self._items,
         )  # fmt: skip
         state = self.name, self.iterations, *map(len, growing)
