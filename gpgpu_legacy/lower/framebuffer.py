@@ -60,7 +60,7 @@ def as_read(texel: Expression, texel_format: Format) -> Expression:
     if texel_format.reads == "rgba":
         return texel
     channels = [component(texel, c) for c in range(texel_format.channels)]
-    return compose(map(expression, encoding.as_read(channels, texel_format)))
+    return compose(encoding.as_read(channels, texel_format))
 
 
 def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
@@ -105,7 +105,7 @@ def merged(
         return _apart(expression(total), texel_format, source, before)
     there = as_read(decoded(held, texel_format, as_level=as_level), texel_format)
     colour, below = ([component(value, c) for c in ALL] for value in (source, there))
-    total = compose(expression(blend.channel(c, colour, below, texel_format)) for c in channels)
+    total = compose(blend.channel(c, colour, below, texel_format) for c in channels)
     return encoded(total, texel_format, as_level=as_level)
 
 

@@ -482,7 +482,7 @@ def attribute_value(variable: Variable, wanted: Components = ALL, draw: int = 0)
     x, y = (centre(axis, variable.corner, draw) for axis in range(2))
     if attribute.kind is AttributeKind.POSITION:
         left, bottom = (Given(Place.ORIGIN, (axis,), draw=draw) for axis in range(2))
-        position = [expression(value) for value in window_position(x, y, (left, bottom))]
+        position = window_position(x, y, (left, bottom))
         return uncontracted(compose(position[c] for c in wanted))
     base, dx, dy = (Given(PlanePart(attribute, n), wanted, draw=draw) for n in range(3))
     return uncontracted(interpolated(base, dx, dy, x, y))

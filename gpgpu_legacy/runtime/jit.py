@@ -338,14 +338,12 @@ class JitPrepared(HostPrepared):
         versions = defaultdict[Content, set[Content]](set)
         for content, arguments in map(self._content, together):
             versions[loosened(content, arguments)[0]].add(content)
-        many = (loose for loose, one in versions.items() if len(one) > MOST_VERSIONS)
         return frozenset(
             loose
-            for loose in many
-            if all(
-                part.trips == 1
-                for draw in next(iter(versions[loose])).draws
-                for part in live_segments(draw)
+            for loose, one in versions.items()
+            if len(one) > MOST_VERSIONS
+            and all(
+                part.trips == 1 for draw in next(iter(one)).draws for part in live_segments(draw)
             )
         )
 

@@ -212,7 +212,7 @@ def _is_stencil(content: Content) -> bool:
         step.lookup.axes
         for segment in _segments(content)
         for step in segment.steps
-        if step.lookup is not None and not isinstance(step.lookup, OwnLookup)
+        if not isinstance(step.lookup, OwnLookup | None)
     ]
     return bool(axes) and all(both == EVERYWHERE for both in axes)
 
