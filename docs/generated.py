@@ -297,7 +297,7 @@ def _opcodes(rows: Iterable[Opcode]) -> str:
     lines = ["| opcode | operands | result | counts as | in GLSL | section | undefined for |"]
     lines.append("| --- " * 7 + "|")
     for row in rows:
-        operands = ", ".join(words[operand] for operand in row.shape.value)
+        operands = ", ".join(words[operand] for operand in row.shape)
         cells = (
             f"`{row.mnemonic}`" + (", `_SAT`" if row.saturable else ""),
             f"`{operands}`",
@@ -329,7 +329,7 @@ def _in_glsl(row: Opcode) -> str:
     kind = FLOAT if row.form is Form.SCALAR else VEC4
     values = [
         Read(Variable(name, kind), ALL[: kind.width])
-        for name, _ in zip("abc", filter(sources.__contains__, row.shape.value), strict=False)
+        for name, _ in zip("abc", filter(sources.__contains__, row.shape), strict=False)
     ]
     whole = row.form in (Form.SCALAR, Form.COMPONENTWISE, Form.DERIVATIVE)
     if row.form is Form.DERIVATIVE:
@@ -443,7 +443,8 @@ LIMITS = {
     "Programs and kernels": (
         "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "languages/shading/*.py",
         "languages/glsl/*.py",
-        "lower/kernels/integers.py", "lower/emit/llvm_kernel.py", "runtime/jit.py",
+        "lower/kernels/bounds.py", "lower/kernels/integers.py", "lower/emit/llvm_kernel.py",
+        "runtime/jit.py",
         "interp/kernel.py",
     ),
     "Plans from files": ("plan/limits.py", "plan/numbers.py"),
