@@ -191,6 +191,8 @@ class Run(Result, dict=True):
         outputs: Mapping[str, F32] = self.__dict__["outputs"]
         return outputs
 
+    arrays = outputs
+
     @property
     def inputs(self) -> Mapping[str, F32]:
         """The inputs, in the same form."""

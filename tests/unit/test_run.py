@@ -323,5 +323,5 @@ def test_a_run_names_its_arithmetic_and_takes_numpy_by_itself() -> None:
     found = find("larson-mcallister").run(A=tenth, B=tenth, arithmetic="fp16")
     assert (found.executor, found.arithmetic) == ("numpy", "fp16")
     rounded = np.float16(0.1)
-    assert (found.outputs["C"] == 2 * np.float32(rounded * rounded)).all()
+    assert (found.arrays["C"] == 2 * np.float32(rounded * rounded)).all()
     assert product(executor="numpy").arithmetic == "fp32"
