@@ -223,10 +223,6 @@ class Caches:
         """The entries of each level in order, int64 [copies × sets, ways]; copies."""
         return [level.entries.copy() for level in self.levels]
 
-    def restore(self, states: Sequence[I64]) -> None:
-        for level, state in zip(self.levels, states, strict=True):
-            level.entries[:] = state
-
     def maps(self, moves: Mapping[int, int]) -> bool:
         """Whether moving regions by these bytes moves whole lines to lines, and sets to sets."""
         for number, cache in enumerate(self.memory.levels):

@@ -310,7 +310,8 @@ class _Run:
         if after is None:
             return 0
         caches.counts += times * (caches.counts - anchor.counts)
-        caches.restore(after)
+        for level, moved in zip(caches.levels, after, strict=True):
+            level.entries[:] = moved
         self.iterations_repeated += times * anchor.period
         return times * anchor.period
 

@@ -48,22 +48,17 @@ def fit(
     sizes: of one parameter; powers of 2, if a term has a logarithm. spare: the least number of
     sizes beyond the number of terms.
     """
-    rows = [
-        _whole([*(_term(size, power) for power in powers), Fraction(value)])
-        for size, value in zip(sizes, values, strict=True)
-    ]
+    rows: list[Vector] = []
+    for size, value in zip(sizes, values, strict=True):
+        row = [*(_term(size, power) for power in powers), Fraction(value)]
+        denominator = lcm(*(number.denominator for number in row))
+        rows.append([int(number * denominator) for number in row])
     *columns, target = (list(column) for column in zip(*rows, strict=True))
     for terms in range(min(len(powers), len(sizes) - spare) + 1):
         coefficients = _combine(list(zip(powers, columns, strict=True)), target, terms)
         if coefficients is not None:
             return {power: c for power, c in coefficients.items() if c}
     return None
-
-
-def _whole(row: Sequence[Fraction]) -> Vector:
-    """A row times its common denominator."""
-    denominator = lcm(*(value.denominator for value in row))
-    return [int(value * denominator) for value in row]
 
 
 def _combine(

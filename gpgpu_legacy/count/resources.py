@@ -181,19 +181,6 @@ class Resources:
 _FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
 
 
-def _surcharges(fog: Fog | None) -> dict[Resource, int]:
-    """What a fog option adds to the counts (section 3.11.4.5.1)."""
-    if fog is None:
-        return {}
-    return {
-        Resource.ALU_INSTRUCTIONS: _FOG_INSTRUCTIONS[fog],
-        Resource.INSTRUCTIONS: _FOG_INSTRUCTIONS[fog],
-        Resource.TEMPORARIES: 1,
-        Resource.ATTRIBUTES: 1,
-        Resource.PARAMETERS: 2,
-    }
-
-
 @lru_cache(maxsize=64)
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
@@ -240,7 +227,16 @@ def resources(program: Program) -> Resources:
             if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
         ),
     }
-    fog = _surcharges(program.fog)
+    fog: dict[Resource, int] = {}  # what its option adds (section 3.11.4.5.1)
+    if program.fog is not None:
+        added = _FOG_INSTRUCTIONS[program.fog]
+        fog = {
+            Resource.ALU_INSTRUCTIONS: added,
+            Resource.INSTRUCTIONS: added,
+            Resource.TEMPORARIES: 1,
+            Resource.ATTRIBUTES: 1,
+            Resource.PARAMETERS: 2,
+        }
     usages = tuple(Usage(of, tuple(all_uses), fog.get(of, 0)) for of, all_uses in uses.items())
     return Resources(usages, nodes, _renamed_nodes(program), max(least.values(), default=1))
 

@@ -311,8 +311,10 @@ def _by_peer(subject: _Subject, name: str, peer: OpenPeer) -> _Entrant:
     )
 
 
-def _by_library(subject: _Subject, product: PipelineProduct, library: PeerLibrary) -> _Entrant:
+def _by_library(subject: _Subject, library: PeerLibrary) -> _Entrant:
     """A library's own product."""
+    product = subject.product
+    assert product is not None
 
     def opened(inputs: Arrays) -> AbstractContextManager[PeerRun]:
         a, b = product.factors(inputs)
@@ -406,9 +408,8 @@ class Benchmark:
         self.entered: dict[MeasuredJob, _Entrant] = {}
         for group in groups.values():
             entrants = [
-                _by_library(subject, subject.product, here[name])
+                _by_library(subject, here[name])
                 for subject in [s for s in group if s.product is not None][:1]  # once for all
-                if subject.product is not None
                 for name in (here if peers is None else peers)
             ]
             entrants += chain.from_iterable(map(self._entered, group))

@@ -19,7 +19,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.prediction import Evidence, Prediction
+from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.serial import (
     Line,
@@ -193,20 +193,16 @@ def compare_all() -> Mispredictions:
     return Mispredictions(mispredictions=tuple(map(compare, read_log().case)))
 
 
-def compare(case: LoggedTime) -> Misprediction:
-    """A case beside today's prediction, of a chip whose rates are known."""
-    plan = _plan(case.method, tuple(case.parameters.items()))
-    return compared(case, predict(plan, find_profile(case.chip), rule=case.rule), read_log())
-
-
 @cache
 def _plan(method: str, parameters: tuple[tuple[str, Plain], ...]) -> Plan:
     """The plan of a square product, which several chips share."""
     return find_product(method).plan(**dict(parameters))
 
 
-def compared(case: LoggedTime, prediction: Prediction, log: CaseLog) -> Misprediction:
-    """A case of a log beside a prediction, whose seconds are known."""
+def compare(case: LoggedTime) -> Misprediction:
+    """A case beside today's prediction, of a chip whose rates are known."""
+    plan, log = _plan(case.method, tuple(case.parameters.items())), read_log()
+    prediction = predict(plan, find_profile(case.chip), rule=case.rule)
     assert prediction.compute_seconds is not None and prediction.binds is not None
     ratio, evidence = prediction.compute_seconds / case.seconds, prediction.against(case.tag)
     return Misprediction(
