@@ -28,7 +28,6 @@ from gpgpu_legacy.plan.textures import (
     Format,
     Texture,
     TextureKind,
-    constant_rect,
     level_rect,
 )
 from gpgpu_legacy.runtime.host import Textures
@@ -117,9 +116,7 @@ def trace_fragment(
     bound = {b.unit: (textures[b.texture], b.sampler) for b in pass_.bindings}
     band = band_of(pass_, y, 1)
     place = (y - band.start, x - band.left)
-    sides = band.sides
-    above = band.is_above(constant_rect(pass_.rect))
-    side = sides[int(above[place]) % len(sides)]
+    side = band.sides[int(band.is_above[place]) % len(band.sides)]
     traced = _Traced(*inputs_of(pass_, band, side), bound, arithmetic)
     traced.shape, traced.place, traced.states = band.shape, place, stages(pass_.program)
     traced.steps = []

@@ -106,7 +106,7 @@ class Recording:
             kinds.append(2 * number + writes)
 
         for side in area.sides:
-            own = True if side is None else area.is_above(rect) == side
+            own = True if side is None else area.is_above == side
             machine = _Recorder(*inputs_of(pass_, area, side), bound)
             with np.errstate(all="ignore"):
                 execute(pass_.program, machine)

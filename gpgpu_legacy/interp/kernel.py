@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -196,13 +197,13 @@ class KernelMachine:
         """The index into the flattened array, unchecked; arbitrary for inactive invocations."""
         first, *rest = (self.value(index).astype(np.int64) for index in element.operands)
         flat: Array = first
-        for index, extent in zip(rest, self.extents(element)[1:], strict=True):
+        for index, extent in zip(rest, element.array.extents[1:], strict=True):
             flat = flat * extent + index
         return flat
 
     def check(self, element: Element, index: Array) -> None:
         """PlanError if an active invocation accesses an element outside of the array."""
-        length = int(np.prod(self.extents(element)))
+        length = self.length(element)
         outside = (index < 0) | (index >= length)
         if self.mask is not None:
             outside = outside & self.mask
@@ -210,8 +211,10 @@ class KernelMachine:
             first = int(np.broadcast_to(index, outside.shape).flat[int(outside.argmax())])
             raise outside_error(self.kernel, element, first, length)
 
-    def extents(self, element: Element) -> tuple[int, ...]:
-        return element.array.extents or (int(self.buffers[element.array.name].size),)
+    def length(self, element: Element) -> int:
+        """The number of elements of its array."""
+        array = element.array
+        return prod(array.extents) if array.is_shared else self.buffers[array.name].size
 
     # Expressions ----------------------------------------------------------------------------
 

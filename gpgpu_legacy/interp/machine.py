@@ -121,7 +121,7 @@ def _run_band(
         machine.test_alpha(pass_.alpha_test, textures[pass_.target].texture.format)
         alive = machine.alive
         if side is not None:
-            alive = alive & (area.is_above(rect) == side)
+            alive = alive & (area.is_above == side)
         if alive is not np.True_:
             alive = np.broadcast_to(alive, area.shape)[inside]
         for number, mask in machine.undefined.items():
@@ -140,7 +140,7 @@ def _run_band(
 
 @frozen
 class Band:
-    """Rows of fragments that run together, from a first row and column of the pass's rectangle on.
+    """Rows of fragments that run together, from a first row and column of a pass's rectangle on.
 
     With levels of detail or derivatives they are whole quads, of which some fragments may be
     outside. Those run as the others do, with the attributes of the plane beyond its edges, and
@@ -148,6 +148,7 @@ class Band:
     all run at once.
     """
 
+    rect: Rect
     start: int
     left: int
     shape: tuple[int, int]
@@ -162,9 +163,11 @@ class Band:
         )
         return x[None, :], y[:, None]
 
-    def is_above(self, rect: Rect) -> Mask:
-        """Whether the second triangle of a rectangle contains the fragments' centres."""
-        above: Mask = is_above(np.float64(rect.width), np.float64(rect.height), *self.centres)
+    @property
+    def is_above(self) -> Mask:
+        """Whether the second triangle of the rectangle contains the fragments' centres."""
+        size = np.float64(self.rect.width), np.float64(self.rect.height)
+        above: Mask = is_above(*size, *self.centres)
         return above
 
 
@@ -172,11 +175,11 @@ def band_of(pass_: FragmentPass, start: int, height: int) -> Band:
     """The band of some rows of a pass."""
     rect = constant_rect(pass_.rect)
     if not pass_.in_quads:
-        return Band(start, 0, (height, rect.width))
+        return Band(rect, start, 0, (height, rect.width))
     below, left = (rect.y + start) % 2, rect.x % 2
     shape = (height + below + 1) // 2 * 2, (rect.width + left + 1) // 2 * 2
     is_flat = all(map(is_planar, pass_.corners.values()))
-    return Band(start - below, -left, shape, (None,) if is_flat else (0, 1))
+    return Band(rect, start - below, -left, shape, (None,) if is_flat else (0, 1))
 
 
 # Inputs of a program -------------------------------------------------------------------------
@@ -188,11 +191,9 @@ Parameters = dict[str, Vec4]
 """The values of program.local, program.env and state, by the names that programs bind."""
 
 
-def inputs_of(
-    pass_: FragmentPass, band: Band, side: int | None = None
-) -> tuple[Attributes, Parameters]:
-    """The inputs of a pass's program in a band. side: the triangle that interpolates attributes; by
-    default the one that contains the fragment's centre.
+def inputs_of(pass_: FragmentPass, band: Band, side: int | None) -> tuple[Attributes, Parameters]:
+    """The inputs of a pass's program in a band. side: the triangle that interpolates attributes;
+    None for the one that contains the fragment's centre.
     """
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
@@ -207,7 +208,7 @@ def _interpolated(
     pass_: FragmentPass, attribute: Attribute, band: Band, side: int | None
 ) -> Planes:
     """An attribute at the fragments' centres, each in the plane of one triangle."""
-    rect, (x, y) = constant_rect(pass_.rect), band.centres
+    rect, (x, y) = band.rect, band.centres
     if attribute.kind is AttributeKind.POSITION:
         x, y, *rest = window_position(x, y, (np.float32(rect.x), np.float32(rect.y)))
         return [x, y, *(np.full((1, 1), value) for value in rest)]
@@ -219,7 +220,7 @@ def _interpolated(
         triangles = triangles[-1:] if side else triangles[:1]
     planes, *others = ([_plane(*part, x, y) for part in zip(*t, strict=True)] for t in triangles)
     for other in others:
-        above = band.is_above(rect)
+        above = band.is_above
         planes = [np.where(above, b, a) for a, b in zip(planes, other, strict=True)]
     return planes if attribute.kind is not AttributeKind.FOGCOORD else planes[:1] + default[1:]
 

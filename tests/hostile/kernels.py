@@ -227,7 +227,7 @@ class _Watching(KernelMachine):
 
     def flat_index(self, element: Element) -> Array:
         flat = super().flat_index(element)
-        wrong = (flat < 0) | (flat >= int(np.prod(self.extents(element))))
+        wrong = (flat < 0) | (flat >= self.length(element))
         if (wrong if self.mask is None else wrong & self.mask).any():
             self.outside.add(element.number)
         return np.where(wrong, 0, flat)
