@@ -49,6 +49,9 @@ _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 MOST_UNITS = 8
 """Texture units that a text may use. OpenGL 1.3 promises 2; a GeForce3 has 4, Mesa 8."""
 
+_BLANK = re.compile(r"\\[ \t\r]*(?:#[^\n]*)?\n|#[^\n]*")
+"""The end of a line that is continued, and a comment."""
+
 _TOKEN = re.compile(r"-?[A-Za-z0-9_][A-Za-z0-9_.+]*|-?\.[0-9]+|\S")
 
 
@@ -89,8 +92,7 @@ def assemble(text: str, name: str = "texture environments") -> Program:
 
 def _lines(text: str) -> Iterable[tuple[int, str]]:
     """The logical lines after the header, without comments, with their offsets."""
-    text = re.sub(r"#[^\n]*", lambda comment: " " * len(comment[0]), text)
-    text = re.sub(r"\\[ \t\r]*\n", lambda end: " " * len(end[0]), text)
+    text = _BLANK.sub(lambda match: " " * len(match[0]), text)
     start = len(HEADER)
     for line in text[start:].split("\n"):
         yield start, line
