@@ -25,7 +25,6 @@ from gpgpu_legacy.errors import (
 )
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally, undefined_for_some
-from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.measure.timing import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
@@ -392,7 +391,7 @@ class Request:
         for program in programs:
             for number, instruction in undefined_for_some(program):
                 met = "not counted" if tally is None else tally[program, number, Event.UNDEFINED]
-                row, at = OPCODES[instruction.mnemonic], instruction.span
+                row, at = instruction.opcode, instruction.span
                 if met and row.undefined:
                     warn(
                         f"{at.file or program.name}:{at.line}:{at.column}: {row.mnemonic} of "

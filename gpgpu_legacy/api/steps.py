@@ -16,7 +16,6 @@ from gpgpu_legacy.interp.machine import FragmentMachine, band_of, inputs_of
 from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute, vector
-from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.program import Instruction
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.texenv.stages import stages
@@ -159,7 +158,7 @@ class _Traced(FragmentMachine):
         operands = zip([*texts.test, *texts.sources], values, strict=True)
         texel = sampled = None
         if texture:
-            coordinates = OPCODES[instruction.mnemonic].evaluate(*sources)
+            coordinates = instruction.opcode.evaluate(*sources)
             texel = self._texel(texture.unit, coordinates)
             planes = self.look_up(texture, coordinates, ALL)
             sampled = self._values([planes[(c,)] for c in ALL])

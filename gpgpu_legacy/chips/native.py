@@ -28,7 +28,7 @@ from typing import Annotated
 from gpgpu_legacy.count.resources import is_arithmetic
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import Form
 from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
@@ -237,7 +237,7 @@ class _NativeCounter:
         """The cost of an instruction of which these components are used."""
         if not live:
             return NativeUse(instruction, 0, 0, 0)
-        row = OPCODES[instruction.mnemonic]
+        row = instruction.opcode
         if row.form is Form.FLOW:
             return NativeUse(instruction, 1, 0, 1)
         if not is_arithmetic(instruction):
@@ -258,7 +258,7 @@ class _NativeCounter:
         self, instruction: Instruction, live: Components, fewest: int, moves: int
     ) -> tuple[int, int]:
         """The fewest vector and scalar parts of an instruction."""
-        form = OPCODES[instruction.mnemonic].form
+        form = instruction.opcode.form
         vector, w = self.known.parts(live)
         has_scalar = self.known.parts((_W,))[1]
         if _is_copy(instruction):

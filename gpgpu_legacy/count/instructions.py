@@ -12,7 +12,7 @@ from math import floor
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.execute import MOST_TRIPS
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.opcodes import CostClass
 from gpgpu_legacy.isa.program import (
     Body,
     Branch,
@@ -50,7 +50,7 @@ def count_instructions(program: Program) -> InstructionCounts:
     """Count a program's instructions by the cost classes of the opcode table."""
     counts = Counter[CostClass]()
     for instruction, times in zip(program.instructions, executions(program), strict=True):
-        counts[OPCODES[instruction.mnemonic].cost] += times
+        counts[instruction.opcode.cost] += times
     lookups = counts[CostClass.LOOKUP]
     arithmetic = lookups if program.state else counts[CostClass.ARITHMETIC]
     return InstructionCounts(arithmetic, lookups, counts[CostClass.KILL])

@@ -18,7 +18,7 @@ from typing import TypeVar
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.combiners import DOT_PRODUCTS, UNCLAMPED, CombinerMode
 from gpgpu_legacy.isa.execute import parts_read
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.opcodes import CostClass
 from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
@@ -266,7 +266,7 @@ def _environments(state: FixedFunction) -> Iterator[Usage]:
 
 def is_arithmetic(instruction: Instruction) -> bool:
     """Whether the grammar calls it an ALUInstruction; KIL is a TexInstruction."""
-    return OPCODES[instruction.mnemonic].cost is CostClass.ARITHMETIC
+    return instruction.opcode.cost is CostClass.ARITHMETIC
 
 
 def _instructions(instructions: Iterable[Instruction]) -> Iterator[Use]:

@@ -17,7 +17,7 @@ from operator import or_
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.isa.opcodes import OPCODES, RELATIONS, Form, Opcode, Symbol
+from gpgpu_legacy.isa.opcodes import RELATIONS, Form, Opcode, Symbol
 from gpgpu_legacy.isa.program import (
     CONDITION,
     Body,
@@ -157,7 +157,7 @@ Tally = Counter[tuple[Program, int, Event]]
 @lru_cache(maxsize=256)
 def undefined_for_some(program: Program) -> tuple[Numbered, ...]:
     """The instructions whose result is undefined for some sources, in order."""
-    return tuple(n for n in enumerate(program.instructions) if OPCODES[n[1].mnemonic].undefined)
+    return tuple(n for n in enumerate(program.instructions) if n[1].opcode.undefined)
 
 
 def execute(program: Program, domain: Domain[Any]) -> None:
@@ -183,7 +183,7 @@ def execute_instruction(
 
     components: the wanted components of the result; by default all in the write mask.
     """
-    row, dst, test = OPCODES[instruction.mnemonic], instruction.dst, instruction.test
+    row, dst, test = instruction.opcode, instruction.dst, instruction.test
     if row.form is Form.KILL and test is None:
         domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
     elif dst is None:

@@ -15,7 +15,7 @@ from math import copysign
 
 from gpgpu_legacy.decorators import frozen, hashed_once
 from gpgpu_legacy.isa.combiners import Combiner, CombinerMode, CombinerSource
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 
 COMPONENTS = "xyzw"
 
@@ -299,9 +299,14 @@ class Instruction:
     precision: str = ""
 
     @property
+    def opcode(self) -> Opcode:
+        """Its row of the opcode table."""
+        return OPCODES[self.mnemonic]
+
+    @property
     def discards(self) -> bool:
         """Whether it is a KIL, which has no destination."""
-        return OPCODES[self.mnemonic].form is Form.KILL
+        return self.opcode.form is Form.KILL
 
     @property
     def register(self) -> DestinationRegister | None:
@@ -315,7 +320,7 @@ class Instruction:
 
     def needs_option(self, known: Collection[str] = ()) -> bool:
         """Whether it needs an option of NVIDIA's that is not among the known ones."""
-        option, tested = OPCODES[self.mnemonic].option, self.test is not None or self.sets_condition
+        option, tested = self.opcode.option, self.test is not None or self.sets_condition
         return bool(option and option not in known) or (tested and not known)
 
     @property
@@ -418,12 +423,12 @@ class Program:
     @cached_property
     def branches(self) -> bool:
         """Whether it has a branch or a loop."""
-        return any(OPCODES[i.mnemonic].form is Form.FLOW for i in self.instructions)
+        return any(i.opcode.form is Form.FLOW for i in self.instructions)
 
     @property
     def derives(self) -> bool:
         """Whether it has a DDX or a DDY, so that fragments read their neighbours' values."""
-        return any(OPCODES[i.mnemonic].form is Form.DERIVATIVE for i in self.instructions)
+        return any(i.opcode.form is Form.DERIVATIVE for i in self.instructions)
 
     @property
     def has_separate_colors(self) -> bool:

@@ -43,7 +43,7 @@ from gpgpu_legacy.isa.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import Form
 from gpgpu_legacy.isa.program import (
     CONDITION,
     Attribute,
@@ -189,7 +189,7 @@ class Lowering(Domain[Expression]):
         corners: those that levels of detail need in the corners of the quad. lod: the function
         from the coordinates there to the level of detail, if the instruction needs one.
         """
-        row = OPCODES[instruction.mnemonic]
+        row = instruction.opcode
         if row.form is Form.DERIVATIVE and instruction.srcs[0].register == instruction.register:
             instruction = self._of_a_copy(instruction)
         if lod is not None and not row.gives_lod and (components or corners):

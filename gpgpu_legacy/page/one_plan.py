@@ -22,7 +22,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.opcodes import CostClass
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.scenes import PLAYER, scene_of
 from gpgpu_legacy.page.section import PageSection, people, rendered
@@ -152,7 +152,7 @@ def _sources(plan: Plan) -> list[tuple[str, list[int]]]:
         if instruction.origin:
             counts = lines.setdefault(instruction.origin, [0, 0])
             counts[0] += 1
-            counts[1] += OPCODES[instruction.mnemonic].cost is CostClass.LOOKUP
+            counts[1] += instruction.opcode.cost is CostClass.LOOKUP
     return sorted(lines.items(), key=_place)
 
 

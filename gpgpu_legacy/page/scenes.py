@@ -17,7 +17,7 @@ from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import count_pass
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS
 from gpgpu_legacy.isa.program import (
     COMPONENTS,
     CONDITION,
@@ -287,7 +287,7 @@ def _code(plan: Plan) -> dict[str, Any]:
 def _refuse_quads_of_options(pass_: FragmentPass) -> None:
     program = pass_.program
     if any(option in NV_OPTIONS for option in program.options) and (
-        pass_.in_quads or any(OPCODES[i.mnemonic].gives_lod for i in program.instructions)
+        pass_.in_quads or any(i.opcode.gives_lod for i in program.instructions)
     ):
         raise InputError(
             f"{program.name} has OPTION {program.options[-1]} and needs derivatives or levels "

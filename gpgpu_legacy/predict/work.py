@@ -20,7 +20,7 @@ from gpgpu_legacy.count.traffic import count_pass, count_plan
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Compose, Constant, Element, Expression, constant
 from gpgpu_legacy.isa.kernel import applied
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
+from gpgpu_legacy.isa.opcodes import CostClass, Form
 from gpgpu_legacy.isa.program import ResultRegister
 from gpgpu_legacy.isa.statements import with_expressions
 from gpgpu_legacy.isa.types import Operator
@@ -318,7 +318,7 @@ class _WorkCounter:
                 self.work.branches += area * least
                 self.work.most_branches += area * most
             fragments = area * least
-            opcode = OPCODES[instruction.mnemonic]
+            opcode = instruction.opcode
             if isinstance(instruction.register, ResultRegister):
                 channels = self._channels(pass_, instruction.register)
                 components = tuple(c for c in components if c < channels)  # noqa: PLW2901

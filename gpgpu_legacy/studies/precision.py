@@ -48,7 +48,7 @@ from gpgpu_legacy.api.command.words import Jobs, Seed, split
 from gpgpu_legacy.errors import InputError, as_whole
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, Fixed, find_arithmetic
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import Form
 from gpgpu_legacy.isa.program import Temporary
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.framebuffer import ADD
@@ -404,7 +404,7 @@ def _blends(plan: Plan) -> bool:
 def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:
     """Whether the centres of the texels are numbers of the arithmetic, or not computed in it."""
     computed = any(
-        OPCODES[instruction.mnemonic].form is Form.SAMPLE
+        instruction.opcode.form is Form.SAMPLE
         and isinstance(instruction.srcs[0].register, Temporary)
         for program in plan.programs()
         for instruction in program.instructions

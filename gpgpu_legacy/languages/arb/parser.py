@@ -447,9 +447,7 @@ def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[Fa
     fog = program.fog
     of_fog = _FOG_INSTRUCTIONS[fog] if fog else 0
     one = 1 if fog else 0
-    lookups = sum(
-        OPCODES[i.mnemonic].cost is not CostClass.ARITHMETIC for i in program.instructions
-    )
+    lookups = sum(i.opcode.cost is not CostClass.ARITHMETIC for i in program.instructions)
     total = len(program.instructions)
     attributes = {d.attribute for d in program.attributes} | {*program.attributes_read}
     bound = [p for declaration in program.parameters for p in declaration.parameters]

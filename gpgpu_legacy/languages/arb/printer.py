@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+from gpgpu_legacy.isa.opcodes import OperandKind
 from gpgpu_legacy.isa.program import (
     COMPONENTS,
     CONDITION,
@@ -98,7 +98,7 @@ class OperandTexts:
 def operand_texts(instruction: Instruction) -> OperandTexts:
     """The operands of an instruction in canonical form."""
     dst, texture = instruction.dst, instruction.texture
-    is_extended = OperandKind.EXTENDED_SWIZZLE in OPCODES[instruction.mnemonic].shape
+    is_extended = OperandKind.EXTENDED_SWIZZLE in instruction.opcode.shape
     source = _extended if is_extended else _source
     return OperandTexts(
         _destination(dst) if dst is not None else "",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from gpgpu_legacy.isa.execute import Parts, parts_read
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import Form
 from gpgpu_legacy.isa.program import (
     Body,
     Branch,
@@ -97,7 +97,7 @@ def coordinate_components(
 
     def visit(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
         number, instruction = step
-        form = OPCODES[instruction.mnemonic].form
+        form = instruction.opcode.form
         steers = form is Form.FLOW and (program.derives or any(wanted))
         own = steers or instruction.written
         components = _needed(instruction, needed, ends=ends) if own else ()

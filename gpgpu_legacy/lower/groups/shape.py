@@ -18,7 +18,7 @@ from math import gcd
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Role
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import Form
 from gpgpu_legacy.isa.statements import For, read_first
 from gpgpu_legacy.isa.types import EVERYWHERE
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
@@ -228,9 +228,7 @@ _DOT_OPERATIONS = 7  # four products and their sums, without contraction
 def _operations(segment: ProgramSegment) -> int:
     """Operations on single numbers in a trip, for one fragment, apart from lookups."""
     return sum(
-        _DOT_OPERATIONS
-        if OPCODES[step.instruction.mnemonic].form is Form.VECTOR
-        else len(step.components)
+        _DOT_OPERATIONS if step.instruction.opcode.form is Form.VECTOR else len(step.components)
         for step in segment.steps
         if step.lookup is None
     )

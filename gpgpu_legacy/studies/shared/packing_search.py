@@ -30,7 +30,7 @@ from gpgpu_legacy.chips.native import InstructionSet, NativeUse, count_native, i
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.opcodes import CostClass
 from gpgpu_legacy.isa.program import DestinationRegister, Program, SourceRegister
 
 CHANNELS = 4
@@ -300,7 +300,7 @@ def schedule(program: Program, known: InstructionSet) -> int:
     """The slots of a program whose instructions read all operands natively."""
     total, block = 0, list[list[ScheduledPart]]()
     for use in count_native(program, known).uses:
-        if OPCODES[use.instruction.mnemonic].cost is not CostClass.ARITHMETIC:
+        if use.instruction.opcode.cost is not CostClass.ARITHMETIC:
             total, block = total + len(block), []
         for part in _scheduled(use):
             _place(block, part)
