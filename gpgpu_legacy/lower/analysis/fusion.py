@@ -133,11 +133,11 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
         return None
     (width, height), origins = place
     written = {n for pass_ in body for n in written_by(pass_)}
-    lookups = [_lookups(plan, pass_, origins, written, count) for pass_ in passes]
-    known = tuple(facts for facts in lookups if facts is not None)
-    if len(known) < len(passes):
+    facts = (_lookups(plan, pass_, origins, written, count) for pass_ in passes)
+    lookups = tuple(known for known in facts if known is not None)
+    if len(lookups) < len(passes):
         return None
-    return FusedPasses(count, passes, known, width, height, origins)
+    return FusedPasses(count, passes, lookups, width, height, origins)
 
 
 def common_rectangle(

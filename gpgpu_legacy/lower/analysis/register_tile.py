@@ -23,10 +23,8 @@ from gpgpu_legacy.isa.statements import (
     Statement,
     all_expressions,
     computes,
-    expressions_of,
     statements_below,
     trip_count,
-    walk,
 )
 from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
 
@@ -120,7 +118,7 @@ def demands_of(statements: Iterable[Statement]) -> set[Demand]:
     unread = set[_Component]()
     states = []
     for step in steps:
-        read, written = set(_read(step)), set(_written(step))
+        read, written = _read(step), _written(step)
         states.append((dict(axes), unread))
         is_load = read <= unread and not _emits(step)
         unread = unread | written if is_load else unread - read - written
@@ -128,7 +126,7 @@ def demands_of(statements: Iterable[Statement]) -> set[Demand]:
             axes.update(dict.fromkeys(written, step.value.axes))
     demands, alive = set[Demand](), set[_Component]()
     for step, (before, unread) in zip(reversed(steps), reversed(states), strict=True):
-        read, written = set(_read(step)), set(_written(step))
+        read, written = _read(step), _written(step)
         sources = alive - written | read
         if isinstance(step, Assign) and _emits(step):
             after = before | dict.fromkeys(written, step.value.axes)
@@ -160,15 +158,17 @@ def _twice(statements: Iterable[Statement]) -> Iterator[Statement]:
             yield statement
 
 
-def _written(statement: Statement) -> list[_Component]:
+def _written(statement: Statement) -> set[_Component]:
     """The components of temporaries that it writes."""
-    if not isinstance(statement, Assign) or statement.variable.role is not Role.TEMPORARY:
-        return []
-    return [(statement.variable, c) for c in statement.components]
+    return _components(statement) if isinstance(statement, Assign) else set()
 
 
-def _read(statement: Statement) -> Iterator[_Component]:
+def _read(statement: Statement) -> set[_Component]:
     """The components of temporaries that it reads."""
-    for value in (part for whole in expressions_of(statement) for part in walk(whole)):
-        if isinstance(value, Read) and value.variable.role is Role.TEMPORARY:
-            yield from ((value.variable, c) for c in value.components)
+    values = all_expressions([statement])
+    return {place for v in values if isinstance(v, Read) for place in _components(v)}
+
+
+def _components(place: Assign | Read) -> set[_Component]:
+    is_temporary = place.variable.role is Role.TEMPORARY
+    return {(place.variable, c) for c in place.components if is_temporary}

@@ -219,8 +219,10 @@ def host_code(translation: Translation, *, is_page: bool) -> str:
     """The script for moderngl, or the page for WebGL2, that holds a translation and draws it."""
     given, units = translation.inputs, translation.program.texture_units
     in_texels = TextureTarget.RECT in {target.kind for target in units.values()}
-    numbers = {
-        i.name: _initial(i.source, i.width) for i in given if isinstance(i.source, Parameter)
+    numbers = {  # GL's own values of state, and 0 of parameters
+        i.name: (state_vector(i.source.binding, {}) if i.source.binding else (0.0,) * 4)[: i.width]
+        for i in given
+        if isinstance(i.source, Parameter)
     }
     varyings = {i.name: _corners(i.source) for i in given if isinstance(i.source, Attribute)}
     parts = {
@@ -236,12 +238,6 @@ def host_code(translation: Translation, *, is_page: bool) -> str:
     for word, part in parts.items():
         text = text.replace(f"@{word}@", part)
     return text
-
-
-def _initial(parameter: Parameter, width: int) -> tuple[float, ...]:
-    """GL's own value of state; 0 of a parameter."""
-    binding = parameter.binding
-    return (state_vector(binding, {}) if binding else (0.0,) * 4)[:width]
 
 
 def _corners(attribute: Attribute) -> list[tuple[float, ...]]:

@@ -139,12 +139,13 @@ class Emitted:
         """A 64-bit integer as the address of elements of that type."""
         return self.inttoptr(element.as_pointer())
 
-    def read(self, kind: Any, align: int) -> Emitted:
-        """The value of that type at this address."""
-        return self.bitcast(kind.as_pointer()).load(align=align)
+    def read(self, kind: Any) -> Emitted:
+        """The value of that type at this address, which is aligned to its elements."""
+        return self.bitcast(kind.as_pointer()).load(align=ALIGNMENTS[element_of(kind)])
 
-    def write(self, value: Emitted, align: int) -> None:
-        """Store a value at this address."""
+    def write(self, value: Emitted) -> None:
+        """Store a value at this address, which is aligned to its elements."""
+        align = ALIGNMENTS[element_of(value.type)]
         value.store(self.bitcast(value.type.as_pointer()), align=align)
 
 

@@ -22,7 +22,6 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Attribute, Parameter
 from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.lower.emit.llvm_basics import (
-    ALIGNMENTS,
     BASE_WORDS,
     COUNT,
     F16,
@@ -273,8 +272,7 @@ class TileMemory:
 
     def _vector(self, place: Emitted) -> Emitted:
         """Neighbouring stored numbers."""
-        element = place.type.pointee
-        return floats(place.read(self.emit.vector_of(element), ALIGNMENTS[element]))
+        return floats(place.read(self.emit.vector_of(place.type.pointee)))
 
     # Own texels
 
@@ -296,10 +294,10 @@ class TileMemory:
             numbers = stored(self.emit.at(value, row, vector), element)
             place = self._own_place(number, channel, row, vector)
             if keeps and not self.is_inner:
-                before = place.read(numbers.type, ALIGNMENTS[element])
+                before = place.read(numbers.type)
                 in_columns = once(self.known, ("lanes", vector), partial(self._in_columns, vector))
                 numbers = in_columns.choose(numbers, before)
-            place.write(numbers, ALIGNMENTS[element])
+            place.write(numbers)
 
     def _in_columns(self, vector: int) -> Emitted:
         """For each lane, whether it is in the columns to compute."""
@@ -386,7 +384,7 @@ class TileMemory:
                     texel = self._loaded(channel)
                     for vector in range(self.tile.vectors):
                         place = self._staged_place(channel, vector)
-                        place.write(self.emit.at(texel, 0, vector), 4)
+                        place.write(self.emit.at(texel, 0, vector))
 
     def begin_panel(self) -> None:
         """Locate the staged texels for the column of tiles at x, for iteration 0."""
@@ -462,7 +460,7 @@ class TileMemory:
         @cache
         def loaded(row: int, vector: int) -> list[Emitted]:
             places = [half_texels.at(half) for half in self._numbers(halves, row, vector)]
-            return channels_of([place.read(four, 4) for place in places])
+            return channels_of([place.read(four) for place in places])
 
         def channel(number: int) -> TileValue:
             return TileValue(texels.axes, lambda row, vector: loaded(row, vector)[number])
