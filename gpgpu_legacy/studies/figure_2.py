@@ -14,15 +14,16 @@ results (products and framebuffers) have scales of their own where these differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise, product
+from math import isnan
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
-from PIL.ImageDraw import Draw, ImageDraw
+from PIL.ImageDraw import Draw
 
 from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
     DEMONSTRATION_A,
@@ -32,6 +33,7 @@ from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.api.command.frame import answers
 from gpgpu_legacy.api.command.options import FILM
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import Program
@@ -113,11 +115,12 @@ class PassByPass(Result):
 
         Every other grey is left out, so that all pictures fit one palette.
         """
-        drawing, passes = _Page(self), range(len(self.frames))
-        panels = range(1, len(_PANELS) + 1)
-        even = np.uint8(254)
-        drawn = [np.asarray(drawing.drawn(i, k), np.uint8) & even for i in passes for k in panels]
-        return film_of(drawn, [*(_PANELS_MS * len(passes))[:-1], 3000])
+        count = len(self.frames)
+        drawn = [
+            np.asarray(_Page(self, number, panels).drawn()) & np.uint8(254)
+            for number, panels in product(range(count), range(1, len(_PANELS) + 1))
+        ]
+        return film_of(drawn, [*(_PANELS_MS * count)[:-1], 3000])
 
 
 def _text(values: F32) -> str:
@@ -140,40 +143,33 @@ def demonstrate(
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_A))
     own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
-    drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
     free = ("texture_format", "state")
     operands = matrices_for(p, LARGEST, given, own, seed=seed, free=free)
-    sums: list[F32] = []
+    steps = [*passes(plan)]
 
-    def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
-        if isinstance(pass_, FragmentPass):
-            sums.append(np.array(read(pass_.target)[..., 0]))
-
-    executor.run(plan, operands, EXACT, observe)
-
-    def alone(pass_: FragmentPass, program: Program) -> F32:
-        """The result of the pass with another program, on an empty framebuffer."""
-        alone = replace(plan, steps=(replace(pass_, program=program, blend=None),))
-        executor.run(alone, operands, EXACT, observe)
-        return sums.pop()
+    def drawn(*steps: Pass) -> F32:
+        return executor.run(replace(plan, steps=steps), operands, EXACT).outputs["C"]
 
     column, row = map(_lookup, range(2))
-    frames = tuple(
-        Frame(
-            column=alone(pass_, column),
-            row=alone(pass_, row),
-            product=alone(pass_, pass_.program),
-            framebuffer=framebuffer,
-        )
-        for pass_, framebuffer in zip(drawn, tuple(sums), strict=True)
-    )
-    corners = np.array([[t.corners for t in pass_.texcoords] for pass_ in drawn], np.float32)
+    frames, corners = [], []
+    for number, pass_ in enumerate(steps, 1):
+        if isinstance(pass_, FragmentPass):
+            alone = replace(pass_, blend=None)
+            frames.append(
+                Frame(
+                    column=drawn(replace(alone, program=column)),
+                    row=drawn(replace(alone, program=row)),
+                    product=drawn(alone),
+                    framebuffer=drawn(*steps[:number]),
+                )
+            )
+            corners.append([texcoords.corners for texcoords in pass_.texcoords])
     return PassByPass(
         parameters=p.parameters,
         a=operands["A"],
         b=operands["B"],
-        frames=frames,
-        corners=corners[..., :2],
+        frames=tuple(frames),
+        corners=np.array(corners, np.float32)[..., :2],
     )
 
 
@@ -185,18 +181,16 @@ def _lookup(unit: int) -> Program:
 
 # The picture --------------------------------------------------------------------------------------
 
-Values = NDArray[np.floating]
-
 # Only the accents have a hue. They stand out against every grey level.
-PAPER: Colour = (246, 246, 246)
-INK: Colour = (28, 28, 28)
-SOFT_INK: Colour = (92, 92, 92)
-RULE: Colour = (205, 205, 205)
-MARK: Colour = (226, 92, 12)
-_GRID: Colour = (92, 118, 152)
-_NAN: Colour = (204, 52, 64)
-_ON_LIGHT: Colour = (0, 0, 0)
-_ON_DARK: Colour = (255, 255, 255)
+PAPER = (246, 246, 246)
+INK = (28, 28, 28)
+SOFT_INK = (92, 92, 92)
+RULE = (205, 205, 205)
+MARK = (226, 92, 12)
+_GRID = (92, 118, 152)
+_NAN = (204, 52, 64)
+_ON_LIGHT = (0, 0, 0)
+_ON_DARK = (255, 255, 255)
 _MIDDLE_LEVEL = 117  # on lighter greys, black has more contrast (WCAG 2.1) than white
 
 # Lengths are in pixels.
@@ -211,9 +205,8 @@ _LARGEST_THUMBNAIL_CELL = 15
 _CELL_PADDING = 3
 _SMALLEST_WITH_LINES = 8
 _BODY, _BOLD = Font.BODY.line_height, Font.BODY_BOLD.line_height
+_SMALL, _TITLE = Font.SMALL.line_height, Font.TITLE.line_height
 _LEGEND_PITCH = 2 * _BODY + _LEGEND_CELL + 3 * SPACE
-_NAME_HEIGHT = _BOLD + SPACE // 2
-_CORNER_HEIGHT = Font.SMALL.line_height + 3
 
 _HEADS = (
     ("column i of A,", "stretched across"),
@@ -228,10 +221,16 @@ _PANELS_MS = (800, 800, 800, 1400)
 
 
 class _Page:
-    """The figure of one demonstration; how large its panels are follows from the texts in them."""
+    """A picture of a demonstration; how large its panels are follows from the texts in them.
 
-    def __init__(self, shown: PassByPass) -> None:
-        self.shown = shown
+    marked: the only pass to show, with its column of A and row of B framed; if None, each pass has
+    a small picture of both beside it. panels: how many of a pass are drawn already.
+    """
+
+    def __init__(
+        self, shown: PassByPass, marked: int | None = None, panels: int = len(_PANELS)
+    ) -> None:
+        self.shown, self.marked, self.panels = shown, marked, panels
         self.operands = {"A": shown.a, "B": shown.b}
         self.scales = scales_of(shown)
         self.scale = {name: scale for scale in self.scales for name in scale.names}
@@ -239,7 +238,7 @@ class _Page:
         most, rows = max(m, l, n), max(m, l)
         arrays = [shown.a, shown.b, *(a for f in shown.frames for a in fields_of(f).values())]
         texts = {_number(value) for array in arrays for value in array.ravel().tolist()}
-        smallest = max(Font.SMALL.line_height, *map(Font.SMALL.width, texts)) + 2 * _CELL_PADDING
+        smallest = max(_SMALL, *map(Font.SMALL.width, texts)) + 2 * _CELL_PADDING
         self.cell = max(smallest, min(_LARGEST_CELL, _SMALLEST_PANEL // most))
         self.panel = max(_SMALLEST_PANEL, _span(most, self.cell))
         first = MARGIN + _LABELS + self.panel // 2
@@ -249,173 +248,168 @@ class _Page:
         )
         self.label_height = 2 * _BODY + SPACE // 2 + _span(rows, self.small_cell)
         self.rectangle = _span(n, self.cell), _span(m, self.cell)
-        self.line_height = max(self.rectangle[1] + 2 * _CORNER_HEIGHT, self.label_height)
+        self.line_height = max(self.rectangle[1] + 2 * (_SMALL + 3), self.label_height)
         self.legend_height = len(self.scales) * _LEGEND_PITCH - SPACE
         self.operands_height = max(_span(rows, self.cell), self.legend_height)
 
-    def drawn(self, marked: int | None = None, panels: int = len(_PANELS)) -> Image.Image:
-        """Title, operands, passes, caption.
-
-        marked: the only pass to show, with its column of A and row of B framed; if None, each pass
-        has a small picture of both beside it. panels: how many of a pass are drawn already.
-        """
+    def drawn(self) -> Image.Image:
+        """Title, operands, passes, caption."""
         count = len(self.shown.frames)
-        numbers = range(count) if marked is None else [marked]
+        numbers = range(count) if self.marked is None else [self.marked]
         width = self.centres[-1] + self.panel - self.panel // 2 + MARGIN
-        caption = wrap(self.caption(thumbnails=marked is None), Font.BODY, width - 2 * MARGIN)
-        subtitle = MARGIN + Font.TITLE.line_height
-        operands = subtitle + _BODY + 2 * SPACE + _NAME_HEIGHT
+        caption = wrap(self.caption(), Font.BODY, width - 2 * MARGIN)
+        subtitle = MARGIN + _TITLE
+        operands = subtitle + _BODY + 2 * SPACE + _BOLD + SPACE // 2
         heads = operands + self.operands_height + 3 * SPACE
         passes, pitch = heads + 2 * _BOLD + SPACE, self.line_height + 2 * SPACE
         foot = passes + len(numbers) * pitch
         image = Image.new("RGB", (width, foot + SPACE + len(caption) * _BODY + MARGIN), PAPER)
-        draw = Draw(image)
-        title = "Larson-McAllister matrix multiplication"
-        draw_line(draw, MARGIN, MARGIN, title, Font.TITLE, fill=INK)
+        self.draw = Draw(image)
+        self.write(MARGIN, MARGIN, "Larson-McAllister matrix multiplication", Font.TITLE, fill=INK)
         said = f"C = A × B, {self.shown.sizes}, in {count} pass{'es' * (count > 1)}"
-        draw_line(draw, MARGIN, subtitle, said, fill=SOFT_INK)
-        self.draw_operands(draw, operands + self.operands_height // 2, marked, panels)
+        self.write(MARGIN, subtitle, said)
+        self.draw_operands(operands + self.operands_height // 2)
         for centre, head in zip(self.centres, _HEADS, strict=True):
             for place, text in enumerate(head):
-                _centred(draw, centre, heads + place * _BOLD, text, Font.BODY_BOLD)
+                self.centre(centre, heads + place * _BOLD, text, Font.BODY_BOLD)
         for place, number in enumerate(numbers):
-            middle = passes + place * pitch + self.line_height // 2
-            self.draw_pass(draw, middle, number, panels, thumbnails=marked is None)
+            self.draw_pass(passes + place * pitch + self.line_height // 2, number)
         for place, text in enumerate(caption):
-            draw_line(draw, MARGIN, foot + SPACE + place * _BODY, text, fill=SOFT_INK)
+            self.write(MARGIN, foot + SPACE + place * _BODY, text)
         for y in (heads - 3 * SPACE // 2, foot - SPACE // 2):
-            draw.line((MARGIN, y, width - MARGIN, y), fill=RULE)
+            self.draw.line((MARGIN, y, width - MARGIN, y), fill=RULE)
         return image
 
-    def draw_operands(self, draw: ImageDraw, middle: int, marked: int | None, panels: int) -> None:
+    def write(
+        self,
+        x: int,
+        y: int,
+        text: str,
+        font: Font = Font.BODY,
+        align: Align = Align.LEFT,
+        *,
+        fill: Colour = SOFT_INK,
+    ) -> None:
+        """A line of text below y."""
+        draw_line(self.draw, x, y, text, font, align=align, fill=fill)
+
+    def centre(self, x: int, y: int, text: str, font: Font = Font.BODY) -> None:
+        """A line of text around x, below y."""
+        self.write(x, y, text, font, Align.CENTRE, fill=INK)
+
+    def draw_operands(self, middle: int) -> None:
         """A and B, and beside them the grey levels of each scale."""
         for place, (name, values) in enumerate(self.operands.items()):
-            centre, framed = self.centres[place], marked if place < panels else None
-            upper = self.draw_panel(draw, centre, middle, name, values, framed=framed)
-            _centred(draw, centre, upper - _NAME_HEIGHT, name, Font.BODY_BOLD)
+            centre, framed = self.centres[place], self.marked if place < self.panels else None
+            upper = self.draw_panel(centre, middle, name, values, framed=framed)
+            self.centre(centre, upper - _BOLD - SPACE // 2, name, Font.BODY_BOLD)
         length = _span(_LEGEND_CELLS, _LEGEND_CELL)
-        left = self.centres[2] - self.panel // 2
+        centre = self.centres[2] - self.panel // 2 + length // 2
         top = middle - self.legend_height // 2
         for scale in self.scales:
             title = "value of a texel" if scale.names == _PANELS else " and ".join(scale.names)
-            _centred(draw, left + length // 2, top, title)
+            self.centre(centre, top, title)
             across = top + _BODY + SPACE // 2 + _LEGEND_CELL // 2
             levels = np.linspace(scale.black, scale.white, _LEGEND_CELLS)[None]
-            at = (left + length // 2, across)
-            self.draw_panel(draw, *at, scale.names[0], levels, cell=_LEGEND_CELL)
+            self.draw_panel(centre, across, scale.names[0], levels, _LEGEND_CELL)
             for tick in (0, 0.5, 1):
-                x = left + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
+                x = centre - length // 2 + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
                 label = f"{scale.black + tick * (scale.white - scale.black):.3g}"
-                _centred(draw, x, across + _LEGEND_CELL // 2 + SPACE // 2, label)
+                self.centre(x, across + _LEGEND_CELL // 2 + SPACE // 2, label)
             top += _LEGEND_PITCH
 
-    def draw_pass(
-        self, draw: ImageDraw, middle: int, number: int, panels: int, *, thumbnails: bool
-    ) -> None:
+    def draw_pass(self, middle: int, number: int) -> None:
         """One line of panels, centred on the y `middle`, with its label.
 
-        panels: how many are drawn; without the last, the framebuffer is as before the pass.
-        thumbnails: with A and B, the pass's column and row framed.
+        Without its last panel, the framebuffer is as before the pass.
         """
+        thumbnails = self.operands if self.marked is None else {}
         top = middle - (self.label_height // 2 if thumbnails else _BODY)
         label = f"pass {number + 1} of {len(self.shown.frames)}"
-        draw_line(draw, MARGIN, top, label, Font.BODY_BOLD, fill=INK)
-        draw_line(draw, MARGIN, top + _BODY, f"i = {number + 1}", fill=SOFT_INK)
+        self.write(MARGIN, top, label, Font.BODY_BOLD, fill=INK)
+        self.write(MARGIN, top + _BODY, f"i = {number + 1}")
         x, y = MARGIN, top + 2 * _BODY + SPACE // 2
-        for name, values in self.operands.items() if thumbnails else ():
+        for name, values in thumbnails.items():
             height, width = (_span(count, self.small_cell) for count in values.shape)
             at = (x + width // 2, y + height // 2)
-            self.draw_panel(draw, *at, name, values, cell=self.small_cell, framed=number)
+            self.draw_panel(*at, name, values, self.small_cell, framed=number)
             x += width + SPACE
         *drawn, after = fields_of(self.shown.frames[number]).values()
-        before = self.shown.frames[number - 1].framebuffer if number else np.zeros_like(after)
-        for centre, name, values in zip(self.centres, _PANELS, drawn[:panels], strict=False):
-            self.draw_panel(draw, centre, middle, name, values)
-        framebuffer = after if panels > len(drawn) else before
-        self.draw_panel(draw, self.centres[-1], middle, _PANELS[-1], framebuffer)
-        for (left, right), operator in zip(pairwise(self.centres[:panels]), "×=→", strict=False):
-            y = middle - Font.TITLE.line_height // 2
-            _centred(draw, (left + right) // 2, y, operator, Font.TITLE)
-        for centre, corners in zip(self.centres, self.shown.corners[number][:panels], strict=False):
-            self.draw_corners(draw, centre, middle, corners)
+        if self.panels <= len(drawn):
+            after = self.shown.frames[number - 1].framebuffer if number else np.zeros_like(after)
+        for centre, name, values in zip(self.centres, _PANELS, drawn[: self.panels], strict=False):
+            self.draw_panel(centre, middle, name, values)
+        self.draw_panel(self.centres[-1], middle, _PANELS[-1], after)
+        centres = self.centres[: self.panels]
+        for (left, right), operator in zip(pairwise(centres), "×=→", strict=False):
+            self.centre((left + right) // 2, middle - _TITLE // 2, operator, Font.TITLE)
+        for centre, corners in zip(centres, self.shown.corners[number], strict=False):
+            self.draw_corners(centre, middle, corners)
 
-    def draw_corners(self, draw: ImageDraw, centre: int, middle: int, corners: F32) -> None:
+    def draw_corners(self, centre: int, middle: int, corners: F32) -> None:
         """The texture coordinates at the corners of a rectangle: those of row 0 above it."""
         width, height = self.rectangle
         upper = middle - height // 2
-        heights = upper - _CORNER_HEIGHT, upper + height + 1
         for (s, t), right, below in zip(corners, (0, 1, 1, 0), (0, 0, 1, 1), strict=True):
             text = f"({s:g}, {t:g})"
             away = max(width // 2, Font.SMALL.width(text) + SPACE // 2)
             x, align = (centre + away, Align.RIGHT) if right else (centre - away, Align.LEFT)
-            draw_line(draw, x, heights[below], text, Font.SMALL, align=align, fill=SOFT_INK)
+            self.write(x, upper + (height + 1 if below else -_SMALL - 3), text, Font.SMALL, align)
 
     def draw_panel(
-        self,
-        draw: ImageDraw,
-        centre: int,
-        middle: int,
-        name: str,
-        values: Values,
-        *,
-        cell: int = 0,
-        framed: int | None = None,
-    ) -> int:
+        self, centre: int, middle: int, name: str, values: NDArray[np.floating], small: int = 0,
+        *, framed: int | None = None,
+    ) -> int:  # fmt: skip
         """A matrix as grey cells in a grid, around a point; returns its upper edge.
 
-        name: whose scale it has. cell: the size of cells without texts; else values stand in them.
+        name: whose scale it has. small: the size of cells without texts; else values stand in them.
         framed: the column of A, or the row of B, to frame.
         """
-        scale, is_small, cell = self.scale[name], bool(cell), cell or self.cell
-        rows, columns = values.shape
-        width, height = _span(columns, cell), _span(rows, cell)
-        left, upper = centre - width // 2, middle - height // 2
-        draw.rectangle((left, upper, left + width - 1, upper + height - 1), fill=_GRID)
-        line = 1 if cell >= _SMALLEST_WITH_LINES else 0
-        for (i, j), value in np.ndenumerate(values):
+        cell, (rows, columns) = small or self.cell, values.shape
+        left, upper = centre - _span(columns, cell) // 2, middle - _span(rows, cell) // 2
+        self.draw.rectangle((left, upper, left + columns * cell, upper + rows * cell), fill=_GRID)
+        inside = cell - (cell >= _SMALLEST_WITH_LINES)
+        for (i, j), value in np.ndenumerate(values.astype(float)):
             x, y = left + j * cell, upper + i * cell
-            level = scale.level(float(value))
+            level = self.scale[name].level(value)
             shade = _NAN if level is None else (level, level, level)
-            draw.rectangle((x + 1, y + 1, x + cell - line, y + cell - line), fill=shade)
-            if not is_small:
-                at = (x + cell // 2 + 1, y + (cell - Font.SMALL.line_height) // 2)
+            self.draw.rectangle((x + 1, y + 1, x + inside, y + inside), fill=shade)
+            if not small:
                 ink = _ON_LIGHT if (level or 0) > _MIDDLE_LEVEL else _ON_DARK
-                text = _number(float(value))
-                draw_line(draw, *at, text, Font.SMALL, align=Align.CENTRE, fill=ink)
+                at = (x + cell // 2 + 1, y + (cell - _SMALL) // 2)
+                self.write(*at, _number(value), Font.SMALL, Align.CENTRE, fill=ink)
         if framed is not None:
             i, j, down, right = (0, framed, rows, 1) if name == "A" else (framed, 0, 1, columns)
             x, y = left + j * cell, upper + i * cell
             edges = (x - 1, y - 1, x + right * cell + 1, y + down * cell + 1)
-            draw.rectangle(edges, outline=MARK, width=2 if is_small else 3)
+            self.draw.rectangle(edges, outline=MARK, width=2 if small else 3)
         return upper
 
-    def caption(self, *, thumbnails: bool) -> str:
-        """The contents of the figure. thumbnails: whether A and B are beside the passes."""
-        white = self.scale["framebuffer"].white
-        is_fixed = self.shown.parameters["texture_format"] == UNORM8.name
+    def caption(self) -> str:
+        """The contents of the figure."""
+        white, parameters = self.scale["framebuffer"].white, self.shown.parameters
         program = "A program, in 2001 the state of two texture environments,"
-        is_program = self.shown.parameters["state"] == "program"
+        is_program = parameters["state"] == "program"
         modulates = program if is_program else "The state of two texture environments"
         sentences = {
             "Pass i draws one rectangle as large as the product. The texture coordinates at its "
             "corners stretch column i of A across it and row i of B down it. "
             f"{modulates} multiplies the two, and the framebuffer adds what is drawn to what it "
             "holds.": True,
-            "Below a pass's number are A and B, with that column and that row framed.": thumbnails,
+            "Below a pass's number are A and B, with that column and that row framed.": (
+                self.marked is None
+            ),
             "In the paper's picture, results greater than one appear uniformly white; here the "
             f"greys of products and framebuffers end at {white:.3g}, so that they differ.": (
                 white > 1
             ),
-            "Textures and framebuffer hold 8 bits, from 0 to 1, so sums end at 1.": is_fixed,
+            "Textures and framebuffer hold 8 bits, from 0 to 1, so sums end at 1.": (
+                parameters["texture_format"] == UNORM8.name
+            ),
             "Made from what Hall, Carr & Hart 2003 write of their Figure 2, and its caption: the "
             "picture itself was not at hand, and the matrices are not the paper's.": True,
         }
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
-
-
-def _centred(draw: ImageDraw, x: int, y: int, text: str, font: Font = Font.BODY) -> None:
-    """A line of text around x, below y."""
-    draw_line(draw, x, y, text, font, align=Align.CENTRE, fill=INK)
 
 
 def _span(count: int, cell: int) -> int:
@@ -428,7 +422,7 @@ def _span(count: int, cell: int) -> int:
 _LEAST_FILLED = 0.25
 
 
-@dataclass(frozen=True)
+@frozen
 class Scale:
     """The greys of some panels, by name. black, white: the values at the ends."""
 
@@ -438,29 +432,22 @@ class Scale:
 
     def level(self, value: float) -> int | None:
         """The grey, from 0 to 255; None for NaN, which has none."""
-        if np.isnan(value):
-            return None
         share = (value - self.black) / (self.white - self.black)
-        return round(255 * min(max(share, 0.0), 1.0))
+        return None if isnan(share) else round(255 * min(max(share, 0.0), 1.0))
 
 
-def scales_of(shown: PassByPass) -> tuple[Scale, ...]:
+def scales_of(shown: PassByPass) -> list[Scale]:
     """The scales of a demonstration: panels that can share one do."""
     columns, rows, *results = zip(*(fields_of(f).values() for f in shown.frames), strict=True)
     groups = {("A",): (shown.a, *columns), ("B",): (shown.b, *rows), _PANELS[2:]: sum(results, ())}
     shared: dict[tuple[float, float], tuple[str, ...]] = {}
     for names, panels in groups.items():
-        ends = _ends(np.concatenate([panel.ravel() for panel in panels]))
+        values = np.concatenate([panel.ravel() for panel in panels], dtype=np.float64)
+        finite = values[np.isfinite(values)]
+        low, high = float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
+        ends = low, 1.0 if low == high or _LEAST_FILLED <= high <= 1 else high
         shared[ends] = (*shared.get(ends, ()), *names)
-    return tuple(Scale(names, *ends) for ends, names in shared.items())
-
-
-def _ends(values: Values) -> tuple[float, float]:
-    finite = values[np.isfinite(values)].astype(np.float64)
-    low, high = finite.min(initial=0.0), finite.max(initial=0.0)
-    span = max(high, -low)
-    white = 1.0 if span == 0 or (_LEAST_FILLED <= high <= 1) else float(high)
-    return float(low), white
+    return [Scale(names, *ends) for ends, names in shared.items()]
 
 
 def _number(value: float) -> str:
