@@ -298,7 +298,8 @@ def _counted_product(series: Series, cell: MeasuredCell) -> CellNumber | None:
         return None
     product = Product(series.method, cell.size, cell.block, dynamic=series.dynamic)
     counts = product.counts
-    block = f" block={cell.block}" if "block" in product.parameters else ""
+    has_block = cell.block is not None and "block" in product.builder.parameters
+    block = f" block={cell.block}" if has_block else ""
     return _number(
         f"{plain(counts.bytes_requested)} bytes",
         f"{series.method} makes {plain(counts.global_loads)} loads and "

@@ -12,47 +12,51 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial, wraps
-from importlib import import_module
 from inspect import signature
 from itertools import chain
-from pkgutil import iter_modules
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
-import gpgpu_legacy.papers.derive
 from gpgpu_legacy.code_cache import recalled
 from gpgpu_legacy.count.closed_form import same_formula
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
-from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
+from gpgpu_legacy.papers.derive import equations, executed, machines
+from gpgpu_legacy.papers.derive import printed as printed_numbers
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
 from gpgpu_legacy.papers.published.papers import Claim, Paper, Published
-from gpgpu_legacy.papers.published.schema import Alternative, CellChange, Change, Rule
+from gpgpu_legacy.papers.published.schema import Alternative, Change, Rule
 from gpgpu_legacy.serial import with_fields
 
 Derivation = Callable[..., Value]
 
-MADE = (
-    "capability", "cell", "cells", "host", "processor", "product", "profile", "speed_ups", "steps",
-)  # fmt: skip
-"""The methods of Inputs that make values for the parameters of these names."""
+_MADE = {
+    name: {*signature(Product if name == "product" else getattr(Inputs, name)).parameters}
+    for name in (
+        "capability", "cell", "cells", "host", "processor", "product", "profile", "speed_ups",
+        "steps",
+    )
+}  # fmt: skip
+"""The methods of Inputs that make values for the parameters of these names; their arguments."""
 
 
 def _derivation(function: Callable[..., Value]) -> Derivation:
     """A function of all inputs and a claim's arguments; TypeError for an argument without use."""
-    own = signature(function).parameters
-    makers = {n: {*signature(getattr(Inputs, n)).parameters} for n in own if n in MADE}
-    known = {*own}.difference(makers).union(*makers.values())
+    own = {*signature(function).parameters}
+    made = own & _MADE.keys()
+    known = (own - made).union(*(_MADE[name] for name in made))
 
     @wraps(function)
     def derived(inputs: Inputs, **arguments: Any) -> Value:
         if unknown := arguments.keys() - known:
             raise TypeError(f"there is no argument {', '.join(sorted(unknown))}")
-        values: dict[str, Any] = {"inputs": inputs, **arguments}
-        for name, of in makers.items():
-            values[name] = getattr(inputs, name)(**{n: arguments[n] for n in arguments if n in of})
-        return function(**{name: values[name] for name in own if name in values})
+        values = {"inputs": inputs, **arguments}
+        for name in made:
+            given = {n: arguments[n] for n in _MADE[name] & arguments.keys()}
+            values[name] = getattr(inputs, name)(**given)
+        return function(**{name: values[name] for name in own & values.keys()})
 
     return derived
 
@@ -60,13 +64,9 @@ def _derivation(function: Callable[..., Value]) -> Derivation:
 @cache
 def derivations() -> Mapping[str, Derivation]:
     """All of them, by name."""
-    room = gpgpu_legacy.papers.derive
-    modules = [
-        import_module(f"{room.__name__}.{entry.name}") for entry in iter_modules(room.__path__)
-    ]
     return {
         name: _derivation(member)
-        for module in modules
+        for module in (equations, executed, machines, printed_numbers)
         for name, member in vars(module).items()
         if isinstance(member, FunctionType)
         and member.__module__ == module.__name__
@@ -74,7 +74,7 @@ def derivations() -> Mapping[str, Derivation]:
     }
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """A claim with its verdict.
 
@@ -317,58 +317,53 @@ def _digits(number: float, digits: int) -> str:
     return f"{number:.{digits}g}"
 
 
-T = TypeVar("T")
-
-
 def turned(finding: Finding) -> Finding | None:
     """The finding after the change that the claim names; None if it names none.
 
-    Raises InputError for a change of something that does not exist, or that our value does not
-    depend on.
+    Raises InputError for a change of something that our value does not depend on, or that does not
+    exist.
     """
-    claim, paper = finding.claim, finding.paper
-    change = claim.turned_by
+    claim, change = finding.claim, _change(finding.claim)
     if change is None:
         return None
-    arguments = {**claim.arguments, **change.arguments}
-    changed = with_fields(claim, arguments=arguments, alternatives=())
-    facts = {} if change.fact is None else {(change.fact.chip, change.fact.fact): change.fact.value}
-    try:
-        of_plans = change.plan or change.program
-        inputs = Inputs(_changed_paper(paper, claim, change), facts, of_plans)
-    except (KeyError, IndexError, StopIteration) as error:
-        raise InputError(f"{finding.name}: turned_by changes what is not there: {error}") from error
-    after = judge(paper, changed, inputs)
+    changed = with_fields(claim, arguments=claim.arguments | change.arguments, alternatives=())
+    fact = change.fact
+    facts = {} if fact is None else {(fact.chip, fact.fact): fact.value}
+    after = judge(finding.paper, changed, Inputs(finding.paper, change, facts))
     if after.computed == finding.computed:
         raise InputError(f"{finding.name}: turned_by changes nothing that ours depends on")
     return after
 
 
+def _change(claim: Claim) -> Change | None:
+    """The change that a claim names; that of a cell is at the claim's size if it names no other."""
+    change, size = claim.turned_by, claim.arguments.get("size")
+    if change is None or change.cell is None or change.cell.size is not None:
+        return change
+    return with_fields(change, cell=with_fields(change.cell, size=size))
+
+
 def words(claim: Claim) -> str:
     """The change that a claim names, in words; empty if it names none."""
-    change = claim.turned_by
-    return "" if change is None else ", ".join(_words(change, claim.arguments.get("size")))
+    change = _change(claim)
+    return "" if change is None else ", ".join(_words(change))
 
 
-def _words(change: Change, own_size: object) -> Iterator[str]:
+def _words(change: Change) -> Iterator[str]:
     yield from (f"{name} = {_value(value)}" for name, value in change.arguments.items())
-    if (program := change.program) is not None:
-        if program.instruction:
-            which = "any" if program.every else "its last"
-            yield f"a program without {which} {program.instruction}"
-        elif program.becomes:
-            yield f"a kernel with `{program.becomes}` for `{program.text}`"
-        else:
-            yield f"a kernel without `{program.text.strip()}`"
     if (plan := change.plan) is not None:
-        if plan.iterations:
-            yield f"loops of passes shorter by {plan.iterations}"
-        if plan.rows:
-            yield f"rectangles lower by {plan.rows}"
-        if plan.texture_format:
-            yield f"textures of {plan.becomes} for {plan.texture_format}"
+        which = "any" if plan.every else "its last"
+        said = {
+            f"a program without {which} {plan.instruction}": plan.instruction,
+            f"a kernel with `{plan.becomes}` for `{plan.text}`": plan.text and plan.becomes,
+            f"a kernel without `{plan.text.strip()}`": plan.text and not plan.becomes,
+            f"loops of passes shorter by {plan.iterations}": plan.iterations,
+            f"rectangles lower by {plan.rows}": plan.rows,
+            f"textures of {plan.becomes} for {plan.texture_format}": plan.texture_format,
+        }
+        yield from (text for text, holds in said.items() if holds)
     if (cell := change.cell) is not None:
-        size = own_size if cell.size is None else cell.size
+        size = cell.size
         block = "" if cell.block is None else f", b = {cell.block},"
         yield f"{cell.table}/{cell.series}/{size}{block} times {cell.times:g}"
     if (fact := change.fact) is not None:
@@ -381,37 +376,3 @@ def _value(value: object, separator: str = "; ") -> str:
     if not isinstance(value, tuple | list):
         return str(value)
     return separator.join(_value(part, " ") for part in value)
-
-
-# Changes of printed values ---------------------------------------------------------------------
-
-
-def _changed_paper(paper: Paper, claim: Claim, change: Change) -> Paper:
-    if change.cell is not None:
-        return _with_cell(paper, change.cell, claim.arguments.get("size"))
-    if change.claim is not None:
-        old = paper.claim(change.claim.id)
-        new = with_fields(old, published=change.claim.published.value, reading=None)
-        return with_fields(paper, claims=_exchanged(paper.claims, old, new))
-    return paper
-
-
-def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
-    table = paper.measurements(change.table)
-    series = table.find(change.series)
-    size = own_size if change.size is None else change.size
-    meant = [cell.size == size and change.block in {None, cell.block} for cell in series.cells]
-    if not any(meant):
-        raise KeyError(f"{change.table}/{change.series}/{size}")
-    cells = tuple(
-        with_fields(cell, value=cell.value * change.times) if is_changed else cell
-        for cell, is_changed in zip(series.cells, meant, strict=True)
-    )
-    columns = _exchanged(table.series, series, with_fields(series, cells=cells))
-    measured = _exchanged(paper.measured, table, with_fields(table, series=columns))
-    return with_fields(paper, measured=measured)
-
-
-def _exchanged(known: tuple[T, ...], old: T, new: T) -> tuple[T, ...]:
-    """The same with one of them, that very object, exchanged."""
-    return tuple(new if one is old else one for one in known)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
@@ -23,17 +24,17 @@ from gpgpu_legacy.chips.hosts import (
 )
 from gpgpu_legacy.chips.profile import Fact, Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.isa.program import Program
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.papers.published.papers import MeasuredCell, Paper
-from gpgpu_legacy.papers.published.schema import PlanChange, ProgramChange, Scalar
+from gpgpu_legacy.papers.published.papers import MeasuredCell, Paper, Series
+from gpgpu_legacy.papers.published.schema import Change, PlanChange, Scalar
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import FORMATS, Rect
-from gpgpu_legacy.serial import with_fields
+from gpgpu_legacy.serial import Record, with_fields
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rounded:
     """A number computed from printed ones, with the bounds that their rounding leaves it."""
 
@@ -62,7 +63,7 @@ class Rounded:
 Value = bool | int | float | str | tuple[float, ...] | Rounded | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Product:
     """An n×n product by a method, as the paper has it; change: of its plan.
 
@@ -73,34 +74,21 @@ class Product:
     method: str
     size: int
     block: int | None = None
-    as_printed: bool = False
-    accumulate: Accumulate | None = Accumulate.COPY
+    accumulate: str = Accumulate.COPY.value
     texture_format: str | None = None
-    change: PlanOrProgramChange | None = None
     dynamic: bool = False
+    as_printed: bool = False
     beta: float = 0.0
     sample: int | None = None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The method's parameters; blocks and the framebuffer's copy only where it has them."""
-        known = find_product(self.method).parameters
-        outer = self.sample or self.size
-        given = {
-            "block": self.block if "block" in known else None,
-            "accumulate": self.accumulate if "accumulate" in known else None,
-            "texture_format": self.texture_format,
-            "as_printed": self.as_printed or None,
-            "dynamic": self.dynamic or None,
-            "beta": self.beta or None,
-        }
-        chosen = {name: value for name, value in given.items() if value is not None}
-        return {"m": outer, "l": self.size, "n": outer, **chosen}
+    change: PlanChange | None = None
 
     @property
     def builder(self) -> PlanBuilder:
-        """The builder of its plan, without the change."""
-        return find_product(self.method).builder(**self.parameters)
+        """The builder of its plan, without the change; of these fields, what the method has."""
+        method, outer = find_product(self.method), self.sample or self.size
+        own = {name: getattr(self, name, None) for name in method.parameters}
+        given = {name: value for name, value in own.items() if value}
+        return method.builder(**given, m=outer, l=self.size, n=outer)
 
     @property
     def plan(self) -> Plan:
@@ -111,14 +99,6 @@ class Product:
     def counts(self) -> Counts:
         """The counts of its plan."""
         return _counts(self)
-
-    @property
-    def unblended(self) -> Plan:
-        """The plan whose passes write without reading the framebuffer."""
-        return _each_pass(
-            self.plan,
-            lambda pass_: replace(pass_, blend=None) if isinstance(pass_, FragmentPass) else pass_,
-        )
 
     @property
     def moved_bytes(self) -> int:
@@ -137,45 +117,32 @@ def _counts(product: Product) -> Counts:
     return count_plan(product.plan)
 
 
-_Facts = TypeVar("_Facts", Host, Processor, Capability)
+_Owner = TypeVar("_Owner", bound=Record)
+_Facts = TypeVar("_Facts", Profile, Host, Processor, Capability)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inputs:
-    """Everything that a derivation reads. facts: replacements for values of profiles, hosts,
-    processors and compute capabilities, by name and fact. change: of the plan of every product.
+    """Everything that a derivation reads.
+
+    change: of the plan of every product, or of a printed value. facts: replacements for values of
+    profiles, hosts, processors and compute capabilities, by name and fact.
     """
 
     paper: Paper
+    change: Change = Change()
     facts: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)
-    change: PlanOrProgramChange | None = None
+
+    def _with_facts(self, known: _Facts) -> _Facts:
+        """Facts, some of them replaced."""
+        for (name, fact), value in self.facts.items():
+            if name == known.name:
+                known = _with_fact(known, fact, value)
+        return known
 
     def profile(self, chip: str) -> Profile:
         """A chip's profile."""
-        profile = find_profile(chip)
-        for (name, fact), value in self.facts.items():
-            if name == profile.name:
-                section, _, at = fact.partition(".")
-                facts = getattr(profile, section)
-                changed = with_fields(getattr(facts, at), value=value, up_to=None)
-                facts = with_fields(facts, **{at: changed})
-                profile = with_fields(profile, **{section: facts})
-        return profile
-
-    def fact(self, name: str, fact: str) -> Fact[float]:
-        """A fact of a profile, such as `hardware.memory_mib`, of a capability or of a processor.
-
-        LookupError without it.
-        """
-        section, _, at = fact.rpartition(".")
-        if section:
-            owner = getattr(self.profile(name), section)
-        else:
-            owner = (self.capability if name.startswith("compute-") else self.processor)(name)
-        known: Fact[float] | None = getattr(owner, at)
-        if known is None:
-            raise LookupError(f"{name} has no {fact}")
-        return known
+        return self._with_facts(find_profile(chip))
 
     def host(self, machine: str) -> Host:
         """A host."""
@@ -189,50 +156,54 @@ class Inputs:
         """A compute capability."""
         return self._with_facts(find_capability(capability))
 
-    def _with_facts(self, known: _Facts) -> _Facts:
-        for (name, fact), value in self.facts.items():
-            if name == known.name:
-                known = with_fields(known, **{fact: with_fields(getattr(known, fact), value=value)})
+    def fact(self, name: str, fact: str) -> Fact[float]:
+        """A fact of a profile, such as `hardware.memory_mib`, of a capability or of a processor.
+
+        LookupError without it.
+        """
+        if "." in fact:
+            find: Callable[[str], Record] = self.profile
+        else:
+            find = self.capability if name.startswith("compute-") else self.processor
+        known: Fact[float] | None = attrgetter(fact)(find(name))
+        if known is None:
+            raise LookupError(f"{name} has no {fact}")
         return known
 
-    def product(
-        self,
-        method: str,
-        size: int,
-        block: int | None = None,
-        *,
-        accumulate: str = Accumulate.COPY.value,
-        texture_format: str | None = None,
-        dynamic: bool = False,
-        as_printed: bool = False,
-    ) -> Product:
-        """A product by a method, with the framebuffer's copy; dynamic: of its shared arrays."""
-        return Product(
-            method,
-            size,
-            block,
-            accumulate=Accumulate(accumulate),
-            texture_format=texture_format,
-            change=self.change,
-            dynamic=dynamic,
-            as_printed=as_printed,
-        )
+    def product(self, method: str, size: int, block: int | None = None, **fields: Any) -> Product:
+        """A product by a method. fields: the others of Product."""
+        return Product(method, size, block, **fields, change=self.change.plan)
 
     # What the paper prints
 
     def number(self, claim: str) -> float:
         """The number that a claim is about."""
-        published = self.paper.claim(claim).published
+        published, changed = self.paper.claim(claim).published, self.change.claim
+        if changed is not None and changed.id == claim:
+            published = changed.published.value
         assert isinstance(published, int | float)
         return published
 
-    def cells(self, table: str, series: str) -> tuple[MeasuredCell, ...]:
+    def series(self, table: str, series: str) -> Series:
         """A column of a table of measurements."""
-        return self.paper.measurements(table).find(series).cells
+        column, change = self.paper.measurements(table).find(series), self.change.cell
+        if change is None or (change.table, change.series) != (table, series):
+            return column
+        cells = (
+            with_fields(cell, value=cell.value * change.times)
+            if cell.size == change.size and change.block in {None, cell.block}
+            else cell
+            for cell in column.cells
+        )
+        return with_fields(column, cells=tuple(cells))
+
+    def cells(self, table: str, series: str) -> tuple[MeasuredCell, ...]:
+        """The numbers of a column."""
+        return self.series(table, series).cells
 
     def cell(self, table: str, series: str, size: int, block: int | None = None) -> Rounded:
         """A printed number, with the bounds of its rounding."""
-        printed = self.paper.measurements(table).find(series).at(size, block)
+        printed = self.series(table, series).at(size, block)
         if printed is None:
             raise KeyError(f"{self.paper.id} has no cell {table}/{series}/{size}")
         half = printed.step / 2
@@ -240,10 +211,10 @@ class Inputs:
 
     def speed_ups(self, table: str, over: str, under: str) -> dict[int, Rounded]:
         """The quotients of two columns, by size, where both have a time above 0."""
-        timed = [{c.size for c in self.cells(table, s) if c.value > 0} for s in (over, under)]
+        timed = [self.steps(table, series) for series in (over, under)]
         return {
             size: self.cell(table, over, size) / self.cell(table, under, size)
-            for size in sorted(set.intersection(*timed))
+            for size in sorted(timed[0].keys() & timed[1])
         }
 
     def steps(self, table: str, series: str) -> dict[int, float]:
@@ -252,27 +223,44 @@ class Inputs:
         return {cell.size: 1e6 * cell.value / cell.size**3 for cell in cells}
 
 
+def _with_fact(owner: _Owner, fact: str, value: Scalar) -> _Owner:
+    """A record with another value of a fact, which may be one of a record in it."""
+    name, _, rest = fact.partition(".")
+    old = getattr(owner, name)
+    new = _with_fact(old, rest, value) if rest else with_fields(old, value=value, up_to=None)
+    return with_fields(owner, **{name: new})
+
+
 # Plans with a change, to see which verdicts it turns ----------------------------------------------
 
-PlanOrProgramChange = PlanChange | ProgramChange
 
-
-def _changed(plan: Plan, change: PlanOrProgramChange) -> Plan:
+def _changed(plan: Plan, change: PlanChange) -> Plan:
     """The plan with a change; the same plan if it has nothing to change."""
-    if isinstance(change, ProgramChange):
-        return _each_pass(plan, lambda pass_: _with_program(pass_, change))
-    plan = _each_pass(plan, lambda pass_: _with_fewer_rows(pass_, change.rows), change.iterations)
-    if not change.texture_format:
-        return plan
-    new = FORMATS[change.becomes]
+
+    def changed(pass_: Pass) -> Pass:
+        if isinstance(pass_, ComputePass) and change.text:
+            text = pass_.kernel.text.replace(change.text, change.becomes)
+            return replace(pass_, kernel=parse_kernel(text, pass_.kernel.name))
+        if not isinstance(pass_, FragmentPass):
+            return pass_
+        program, rect = pass_.program, pass_.rect
+        places = [n for n, i in enumerate(program.instructions) if i.mnemonic == change.instruction]
+        lost = places if change.every else places[-1:]
+        kept = tuple(i for n, i in enumerate(program.instructions) if n not in lost)
+        if isinstance(rect, Rect):
+            rect = replace(rect, height=rect.height - change.rows)
+        return replace(pass_, program=replace(program, instructions=kept), rect=rect)
+
     textures = tuple(
-        replace(texture, format=new) if texture.format.name == change.texture_format else texture
+        replace(texture, format=FORMATS[change.becomes])
+        if texture.format.name == change.texture_format
+        else texture
         for texture in plan.textures
     )
-    return replace(plan, textures=textures)
+    return replace(each_pass(plan, changed, change.iterations), textures=textures)
 
 
-def _each_pass(plan: Plan, change: Callable[[Pass], Pass], fewer: int = 0) -> Plan:
+def each_pass(plan: Plan, change: Callable[[Pass], Pass], fewer: int = 0) -> Plan:
     """The plan with each of its passes changed, and fewer iterations of each Repeat."""
     steps = tuple(
         Repeat(step.count - fewer, tuple(map(change, step.body)))
@@ -281,26 +269,3 @@ def _each_pass(plan: Plan, change: Callable[[Pass], Pass], fewer: int = 0) -> Pl
         for step in plan.steps_at_most
     )
     return replace(plan, steps=steps)
-
-
-def _with_fewer_rows(pass_: Pass, rows: int) -> Pass:
-    if not isinstance(pass_, FragmentPass) or not isinstance(pass_.rect, Rect):
-        return pass_
-    return replace(pass_, rect=replace(pass_.rect, height=pass_.rect.height - rows))
-
-
-def _with_program(pass_: Pass, change: ProgramChange) -> Pass:
-    if isinstance(pass_, FragmentPass) and change.instruction:
-        return replace(pass_, program=_without(pass_.program, change))
-    if isinstance(pass_, ComputePass) and change.text:
-        text = pass_.kernel.text.replace(change.text, change.becomes)
-        return replace(pass_, kernel=parse_kernel(text, pass_.kernel.name))
-    return pass_
-
-
-def _without(program: Program, change: ProgramChange) -> Program:
-    """The program without an instruction, its last or every one."""
-    places = [n for n, i in enumerate(program.instructions) if i.mnemonic == change.instruction]
-    lost = set(places if change.every else places[-1:])
-    kept = tuple(i for n, i in enumerate(program.instructions) if n not in lost)
-    return replace(program, instructions=kept)

@@ -32,10 +32,10 @@ from gpgpu_legacy.isa.statements import (
     statements_below,
     with_expressions,
 )
-from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value, each_pass
 from gpgpu_legacy.papers.host_misses import HostMisses, simulate_host
-from gpgpu_legacy.papers.published.schema import ProgramChange
-from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.papers.published.schema import PlanChange
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction, Rates
 from gpgpu_legacy.predict.work import count_accesses
@@ -132,8 +132,7 @@ def predicted_bottleneck(
     lookup_clocks: of four floats, if not those of the chip's profile.
     """
     if lookup_clocks:
-        facts = {(chip, "hardware.lookup_clocks_128_bits"): lookup_clocks}
-        inputs = replace(inputs, facts={**inputs.facts, **facts})
+        inputs = replace(inputs, facts={(chip, "hardware.lookup_clocks_128_bits"): lookup_clocks})
     moved = product.counts.bytes_requested + product.counts.copy_bytes
     profile = inputs.profile(chip)
     binds = predict(product.plan, profile, memory_bytes=None if cached else moved).binds
@@ -191,7 +190,11 @@ def share_from_memory(
     Fewer partial sums or fewer lookups do not lower it. in_flight: as many fragments. blending:
     whether what blending reads of the framebuffer goes through that cache, too.
     """
-    plan = product.plan if blending else product.unblended
+    plan = product.plan
+    if not blending:
+        plan = each_pass(
+            plan, lambda p: replace(p, blend=None) if isinstance(p, FragmentPass) else p
+        )
     tallies = operand_tallies(plan, _simulated(plan, cache, raster, layout, in_flight))
     of = [(tally.bytes_from_memory, tally.bytes_requested) for tally in tallies]
     from_memory, requested = map(sum, zip(*of, strict=True))
@@ -323,5 +326,5 @@ def least_time_with_reads(product: Product, profile: Profile, read: str, times: 
     read: the text of one of its reads, which counts `times` as often as the text has it: 0 if it
     is free, a quarter if four elements are read at once.
     """
-    free = least_time(replace(product, change=ProgramChange(text=read)), profile)
+    free = least_time(replace(product, change=PlanChange(text=read)), profile)
     return free + times * (least_time(product, profile) - free)

@@ -14,8 +14,9 @@ from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Counts, fragments_per_pass
-from gpgpu_legacy.papers.derive.inputs import Inputs, PlanOrProgramChange, Product, Rounded, Value
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
 from gpgpu_legacy.papers.published.papers import MeasuredCell
+from gpgpu_legacy.papers.published.schema import PlanChange
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import Rect
 
@@ -88,7 +89,7 @@ def count(product: Product, quantity: str, unit: float = 1) -> Any:
 
 
 @cache
-def recovered(method: str, quantity: str, change: PlanOrProgramChange | None) -> Any:
+def recovered(method: str, quantity: str, change: PlanChange | None) -> Any:
     """The formula in sympy's n and b that a quantity of real plans obeys, or None."""
     return recover(lambda n, b: count(Product(method, n, b, change=change), quantity))
 
@@ -101,7 +102,7 @@ def formula(inputs: Inputs, method: str, quantity: str, limit: bool = False) -> 
 
     limit: for large b.
     """
-    expression = recovered(method, quantity, inputs.change)
+    expression = recovered(method, quantity, inputs.change.plan)
     if not limit:
         return expression
     from sympy import limit as limit_of

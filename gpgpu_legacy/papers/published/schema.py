@@ -106,26 +106,17 @@ def last_digit(number: Number) -> float:
 # Changes that turn verdicts ----------------------------------------------------------------------
 
 
-class ProgramChange(Record):
-    """A change of all programs of a product.
+class PlanChange(Record):
+    """A change of the plan of a product.
 
     instruction: fragment programs lose the last instruction with this mnemonic, or every one. text,
-    becomes: what replaces a text in kernels.
+    becomes: what replaces a text in kernels. iterations: how many fewer each Repeat has. rows: how
+    many fewer each pass draws. texture_format, becomes: the format that replaces another, by name.
     """
 
     instruction: str = ""
     every: bool = False
     text: str = ""
-    becomes: str = ""
-
-
-class PlanChange(Record):
-    """A change of the plan of a product, its programs as they are.
-
-    iterations: how many fewer each Repeat has. rows: how many fewer each pass draws.
-    texture_format, becomes: the format that replaces another, both by name.
-    """
-
     iterations: int = 0
     rows: int = 0
     texture_format: str = ""
@@ -164,7 +155,6 @@ class Change(Record):
     """A change of an input of a claim: of arguments of its derivation, or of what that reads."""
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
-    program: ProgramChange | None = None
     plan: PlanChange | None = None
     cell: CellChange | None = None
     fact: FactChange | None = None
