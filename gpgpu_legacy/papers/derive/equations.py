@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
     DEMONSTRATION_A,
@@ -27,6 +27,11 @@ from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.runtime.executor import reference
 
 
+def _product(a: ArrayLike, b: ArrayLike, method: str, **parameters: Any) -> NDArray[np.float32]:
+    """The product of two matrices on the reference executor."""
+    return matmul(a, b, method, executor=reference().name, **parameters)
+
+
 def wrong_elements(method: str, size: int, as_printed: bool, state: str | None = None) -> Value:
     """The number of wrong elements in an n×n product with the texture coordinates as printed.
 
@@ -34,8 +39,8 @@ def wrong_elements(method: str, size: int, as_printed: bool, state: str | None =
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
-    chosen: dict[str, Any] = {"as_printed": as_printed} | ({"state": state} if state else {})
-    ours = matmul(rows, columns, method, executor=reference().name, **chosen)
+    chosen = {"state": state} if state else {}
+    ours = _product(rows, columns, method, as_printed=as_printed, **chosen)
     return int(np.sum(ours != (rows @ columns).astype(np.float32)))
 
 
@@ -44,15 +49,8 @@ def results_below_white(texture_format: str, state: str) -> Value:
 
     The product is that of Larson & McAllister's method, with these textures and this state.
     """
-    a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
-    ours = matmul(
-        a,
-        b,
-        larson_mcallister.name,
-        executor=reference().name,
-        texture_format=texture_format,
-        state=state,
-    )
+    a, b, method = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B), larson_mcallister.name
+    ours = _product(a, b, method, texture_format=texture_format, state=state)
     return int(np.sum(ours[a @ b > 1] != 1))
 
 
@@ -129,17 +127,29 @@ def _program(lines: Sequence[str]) -> Program:
     return assemble("\n".join(["!!ARBfp1.0", *declared, *statements, "END"]))
 
 
-def products_of(terms: Sequence[Sequence[str]], x: str, y: str) -> Value:
+_Terms = Sequence[Sequence[str]]
+
+
+def _channels(terms: _Terms) -> list[list[str]]:
+    """The products of quadrants in each channel of a sum of swizzled products, as pairs of letters.
+
+    terms: swizzles of X and of Y.
+    """
+    products = [map("".join, zip(x, y, strict=True)) for x, y in terms]
+    return [[*channel] for channel in zip(*products, strict=True)]
+
+
+def products_of(terms: _Terms, x: str, y: str) -> Value:
     """A sum of swizzled products, channel by channel, in the letters of equation (8).
 
     terms: swizzles of X and of Y. x, y: the quadrants in their channels r, g, b and a.
     """
-    first, second = (dict(zip("rgba", letters, strict=True)) for letters in (x, y))
-    pairs = [[first[i] + second[j] for i, j in zip(*term, strict=True)] for term in terms]
-    return ", ".join(" + ".join(channel) for channel in zip(*pairs, strict=True))
+    first, second = (str.maketrans("rgba", letters) for letters in (x, y))
+    lettered = [(a.translate(first), b.translate(second)) for a, b in terms]
+    return ", ".join(map(" + ".join, _channels(lettered)))
 
 
-def products_in(terms: Sequence[Sequence[str]]) -> Value:
+def products_in(terms: _Terms) -> Value:
     """The number of products of quadrants in a sum of swizzled products."""
     return sum(len(x) for x, _ in terms)
 
@@ -201,28 +211,26 @@ def sharing_in_a_block(product: Product, size: int, block: int) -> Value:
 # Repairs ------------------------------------------------------------------------------------------
 
 
-def ways_to_repair(terms: Sequence[Sequence[str]]) -> Value:
+def ways_to_repair(terms: _Terms) -> Value:
     """The number of ways to put one letter of r, g, b and a back into each of the swizzles."""
     return math.prod(len(_repairs(swizzle)) for term in terms for swizzle in term)
 
 
-def repairs_to_the_product(terms: Sequence[Sequence[str]]) -> Value:
+_PRODUCT = [sorted([x[0] + y[0], x[1] + y[1]]) for x in ("rg", "ba") for y in ("rb", "ga")]
+"""The channels of a 2×2 product: row i of X with column j of Y."""
+
+
+def repairs_to_the_product(terms: _Terms) -> Value:
     """The swizzles, with a letter put back into each, that give the product; all such repairs.
 
     terms: the damaged swizzles of X and of Y, two terms of three letters each.
     """
-    pairs = [
-        [list(zip(x, y, strict=True)) for x, y in product(*map(_repairs, term))] for term in terms
-    ]
-    wanted = [  # element (i, j) of a 2×2 product: row i of X with column j of Y
-        {(x[0], y[0]), (x[1], y[1])} for x in ("rg", "ba") for y in ("rb", "ga")
-    ]
-    repairs = [
-        " ".join("".join(letters) for term in sums for letters in zip(*term, strict=True))
-        for sums in product(*pairs)
-        if [set(channel) for channel in zip(*sums, strict=True)] == wanted
-    ]
-    return ", ".join(repairs)
+    swizzles = [swizzle for term in terms for swizzle in term]
+    return ", ".join(
+        " ".join(repaired)
+        for repaired in product(*map(_repairs, swizzles))
+        if quadrant_product([*zip(repaired[::2], repaired[1::2], strict=True)])
+    )
 
 
 def _repairs(swizzle: str) -> list[str]:
@@ -231,24 +239,12 @@ def _repairs(swizzle: str) -> list[str]:
     return sorted({swizzle[:n] + letter + swizzle[n:] for n in places for letter in "rgba"})
 
 
-def quadrant_product(terms: Sequence[Sequence[str]]) -> Value:
+def quadrant_product(terms: _Terms) -> Value:
     """Whether a sum of swizzled products of quadrants equals the product of the matrices.
 
     terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
     """
-    generator = np.random.default_rng(0)
-    x, y = (generator.integers(-8, 8, (8, 8)).astype(np.float64) for _ in range(2))
-    parts = [dict(zip("rgba", _quadrants(matrix), strict=True)) for matrix in (x, y)]
-    channels = [
-        sum(parts[0][first[c]] @ parts[1][second[c]] for first, second in terms) for c in range(4)
-    ]
-    return all(np.array_equal(a, b) for a, b in zip(channels, _quadrants(x @ y), strict=True))
-
-
-def _quadrants(matrix: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    half = len(matrix) // 2
-    above, below = matrix[:half], matrix[half:]
-    return [above[:, :half], above[:, half:], below[:, :half], below[:, half:]]
+    return [sorted(channel) for channel in _channels(terms)] == _PRODUCT
 
 
 def cleared_is_accumulated(cleared: str, accumulated: str) -> Value:
@@ -258,12 +254,12 @@ def cleared_is_accumulated(cleared: str, accumulated: str) -> Value:
 
 def swizzles_of(inputs: Inputs, method: str) -> Value:
     """The swizzles of the multiply-adds in our program, in order."""
-    program = inputs.product(method, 8, 1).plan.programs()[0]
-    sources = [i.srcs[:2] for i in program.instructions if i.mnemonic == "MAD"]
+    [program] = inputs.product(method, 8, 1).plan.programs()
     return " ".join(
-        "".join("rgba"[selector.value] for selector in src.swizzle)
-        for pair in sources
-        for src in pair
+        "".join("rgba"[selector.value] for selector in source.swizzle)
+        for instruction in program.instructions
+        for source in instruction.srcs[:2]
+        if instruction.mnemonic == "MAD"
     )
 
 

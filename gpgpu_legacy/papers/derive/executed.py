@@ -32,8 +32,8 @@ def decimals_that_differ(inputs: Inputs, size: int, least: float) -> Value:
     Sums of n products of random numbers in [least, 1): on the host in double, on the device in
     float, in the order of its kernel; 9216 elements of the product.
     """
-    host, device = _host(size, least), _device(inputs, _GLOBAL, size, least)
-    apart = np.abs(host.astype(np.float64) - device)
+    host, device = _sums(inputs, size, least)
+    apart = np.abs(host - device)
     return tuple(float(math.ceil(-math.log10(d))) for d in (apart.max(), np.median(apart)))
 
 
@@ -42,9 +42,8 @@ def share_that_differs(inputs: Inputs, size: int, least: float, decimals: int) -
 
     The same sums as for decimals_that_differ, rounded to that many decimals.
     """
-    host, device = _host(size, least), _device(inputs, _GLOBAL, size, least)
-    printed = (np.rint(sums.astype(np.float64) * 10**decimals) for sums in (host, device))
-    return 100.0 * float(np.mean(np.not_equal(*printed)))
+    host, device = (np.rint(sums * 10**decimals) for sums in _sums(inputs, size, least))
+    return 100.0 * float(np.mean(host != device))
 
 
 def kernels_that_differ(inputs: Inputs, size: int, least: float) -> Value:
@@ -54,6 +53,9 @@ def kernels_that_differ(inputs: Inputs, size: int, least: float) -> Value:
 
 
 _Floats = NDArray[np.float32]
+
+
+_Doubles = NDArray[np.float64]
 
 
 @cache
@@ -66,13 +68,16 @@ def _operands(size: int, least: float) -> tuple[_Floats, _Floats]:
     return a, b
 
 
-def _host(size: int, least: float) -> _Floats:
-    """MulH's sums: in double, one product after another, rounded to float at the end."""
-    a, b = _operands(size, least)
-    sums = np.zeros((_SAMPLE, _SAMPLE))
-    for k in range(size):
-        sums += np.outer(a[:, k].astype(np.float64), b[k].astype(np.float64))
-    return sums.astype(np.float32)
+def _sums(inputs: Inputs, size: int, least: float) -> tuple[_Doubles, _Doubles]:
+    """The sums of MulH and of the device, all of them floats.
+
+    MulH adds in double, one product after another, and rounds to float at the end.
+    """
+    host, operands = np.zeros((_SAMPLE, _SAMPLE)), _operands(size, least)
+    for column, row in zip(operands[0].T, operands[1], strict=True):
+        host += np.outer(column.astype(np.float64), row.astype(np.float64))
+    device = _device(inputs, _GLOBAL, size, least)
+    return host.astype(np.float32).astype(np.float64), device.astype(np.float64)
 
 
 def _device(inputs: Inputs, method: str, size: int, least: float) -> _Floats:
@@ -89,7 +94,6 @@ def _run(product: Product, least: float) -> _Floats:
 
 # The printed example of the Mali SDK --------------------------------------------------------------
 
-_PRINTED = ("A", "B", "C", "result")
 _SCALAR_DECIMALS = 5
 _RAND_MAX = 2**31 - 1
 _DEGREE, _SEPARATION, _DISCARDED = 31, 3, 310  # of glibc's default generator, TYPE_3
@@ -119,20 +123,17 @@ def _drawn(inputs: Inputs, seed: int) -> dict[str, _Floats]:
     return {name: values[i::3].reshape(shapes[i]) for i, name in enumerate("ABC")}
 
 
-def _printed(inputs: Inputs, name: str) -> NDArray[np.float64]:
+def _printed(inputs: Inputs, name: str) -> _Doubles:
     return np.array(inputs.paper.matrix(name).digits, np.float64)
 
 
-def _products(inputs: Inputs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The printed AB and C as columns, and the printed result."""
-    a, b, before, after = (_printed(inputs, name) for name in _PRINTED)
-    return np.stack([(a @ b).ravel(), before.ravel()], axis=1), after.ravel()
-
-
-def _scalars(inputs: Inputs) -> NDArray[np.float64]:
-    columns, after = _products(inputs)
-    scalars: NDArray[np.float64] = np.linalg.lstsq(columns, after, rcond=None)[0].astype(float)
-    return scalars.round(_SCALAR_DECIMALS)
+def _scalars(inputs: Inputs) -> tuple[_Doubles, float]:
+    """α and β by a fit of the printed result, and the largest error that they leave in it."""
+    a, b, before, after = (_printed(inputs, name) for name in ("A", "B", "C", "result"))
+    columns = np.stack([(a @ b).ravel(), before.ravel()], axis=1)
+    scalars = np.linalg.lstsq(columns, after.ravel(), rcond=None)[0].astype(float)
+    scalars = scalars.round(_SCALAR_DECIMALS)
+    return scalars, float(np.abs(columns @ scalars - after.ravel()).max())
 
 
 def scalar(inputs: Inputs, index: int) -> Value:
@@ -140,13 +141,12 @@ def scalar(inputs: Inputs, index: int) -> Value:
 
     The matrices are printed with six digits, which do not determine a sixth decimal.
     """
-    return float(_scalars(inputs)[index])
+    return float(_scalars(inputs)[0][index])
 
 
 def scalar_residual(inputs: Inputs) -> Value:
     """The largest error of an element of the result that is computed with these scalars."""
-    columns, after = _products(inputs)
-    return float(np.abs(columns @ _scalars(inputs) - after).max())
+    return _scalars(inputs)[1]
 
 
 def drawn(inputs: Inputs, matrix: str, row: int, column: int, seed: int) -> Value:

@@ -28,7 +28,6 @@ _SUMS: Mapping[str, Callable[[Counts], int]] = {
     "memory_operations": lambda c: c.lookup + c.fragments + c.blend,
     "arithmetic_and_memory": lambda c: c.arithmetic + c.lookup + c.fragments + c.blend,
     "bytes_and_copies": lambda c: c.bytes_requested + c.copy_bytes,
-    "moved_bytes": lambda c: c.upload_bytes + c.readback_bytes,
 }
 """Memory operations are lookups and writes of results; a blend also reads the target."""
 
@@ -51,6 +50,7 @@ def _steps_beyond(product: Product) -> int:
 
 _OF_PRODUCTS: Mapping[str, Callable[[Product], int | None]] = {
     "operations": lambda product: 2 * product.size**3,
+    "moved_bytes": lambda product: product.moved_bytes,
     "fragments_per_pass": lambda product: fragments_per_pass(product.plan),
     "program_length": _instructions,
     "program_with_end": lambda product: _instructions(product) + 1,
@@ -105,10 +105,9 @@ def formula(inputs: Inputs, method: str, quantity: str, limit: bool = False) -> 
     expression = recovered(method, quantity, inputs.change.plan)
     if not limit:
         return expression
-    from sympy import limit as limit_of
-    from sympy import oo, symbols
+    import sympy
 
-    return limit_of(expression, symbols("b", positive=True), oo)
+    return sympy.limit(expression, sympy.symbols("b", positive=True), sympy.oo)
 
 
 def totals_are_products(inputs: Inputs, table: str) -> Value:
@@ -135,9 +134,10 @@ def geometry(
     return sum(n * size for n, size in bytes_of) if all_passes else max(b for _, b in bytes_of)
 
 
-def _at(inputs: Inputs, method: str, quantity: str, block: int) -> int:
-    total: int = count(inputs.product(method, 24, block), quantity)
-    return total
+def _at(inputs: Inputs, method: str, quantity: str) -> tuple[int, int]:
+    """A count with two and with three iterations of the inner loop."""
+    two, three = (count(inputs.product(method, 24, block), quantity) for block in (2, 3))
+    return two, three
 
 
 def each_step_adds(inputs: Inputs, method: str, quantity: str, less: str = "") -> int:
@@ -145,13 +145,14 @@ def each_step_adds(inputs: Inputs, method: str, quantity: str, less: str = "") -
 
     less: a method whose increase is subtracted.
     """
-    more = _at(inputs, method, quantity, 3) - _at(inputs, method, quantity, 2)
-    return more - each_step_adds(inputs, less, quantity) if less else more
+    two, three = _at(inputs, method, quantity)
+    return three - two - (each_step_adds(inputs, less, quantity) if less else 0)
 
 
 def besides_the_steps(inputs: Inputs, method: str, quantity: str) -> Value:
     """A count per fragment without the part of the b iterations of the inner loop."""
-    return _at(inputs, method, quantity, 2) - 2 * each_step_adds(inputs, method, quantity)
+    two, three = _at(inputs, method, quantity)
+    return 3 * two - 2 * three
 
 
 def sizes_that_do_not_fit(step: int, count: int, block: int) -> Value:
