@@ -13,7 +13,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import Write, check_output_folder, write_folder
 from gpgpu_legacy.measure.timing import Rounds, busy_notes
 from gpgpu_legacy.papers.published.papers import MeasuredTable, Paper, Series, find_paper
-from gpgpu_legacy.papers.published.schema import Quantity, Rate
+from gpgpu_legacy.papers.published.schema import Rate
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -27,6 +27,8 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Record
+
+MS_PER_S = 1e3
 
 
 class Status(Enum):
@@ -67,10 +69,6 @@ class TimedCell(Record):
     recomputed_rate: float | None
     measured: tuple[TimeHere, ...]
 
-    def on(self, executor: str) -> TimeHere | None:
-        """The measurement on an executor; None if it was not a candidate."""
-        return next((taken for taken in self.measured if taken.executor == executor), None)
-
 
 class SpeedUps(Record):
     """A speed-up by the published times, and by each executor's times here."""
@@ -86,7 +84,7 @@ class TimedRow(Record):
     size: int
     threads: int | None
     cells: tuple[TimedCell, ...]
-    ratios: tuple[SpeedUps, ...]
+    ratios: tuple[SpeedUps, ...] = ()
 
     @property
     def place(self) -> int:
@@ -97,19 +95,30 @@ class TimedRow(Record):
         """The cell of a series; None if the paper has none."""
         return next((cell for cell in self.cells if cell.series == series), None)
 
+    def seconds(self, series: str) -> float | None:
+        """A published time; None if the paper has none."""
+        cell = self.cell(series)
+        return None if cell is None else cell.published / MS_PER_S
+
+    def taken(self, series: str, executor: str | None) -> TimeHere | None:
+        """The measurement of a series on an executor; None if there is none."""
+        times = (cell.measured for cell in self.cells if cell.series == series)
+        return next((t for of in times for t in of if t.executor == executor), None)
+
+    def beside(self, series: Series, executor: str) -> float | None:
+        """The time of a series that is shown with an executor's: its own, else the host's."""
+        taken = self.taken(series.label, executor) or self.taken(series.label, series.executor)
+        return None if taken is None else taken.value
+
     def number(
         self, series: str, executor: str | None = None, *, rate: bool = False
     ) -> float | None:
         """The published number of a series, or an executor's measurement; or its rate."""
+        if executor is not None:
+            taken = self.taken(series, executor)
+            return None if taken is None else taken.rate if rate else taken.value
         cell = self.cell(series)
-        if cell is None:
-            return None
-        if executor is None:
-            return cell.recomputed_rate if rate else cell.published
-        taken = cell.on(executor)
-        if taken is None:
-            return None
-        return taken.rate if rate else taken.value
+        return None if cell is None else cell.recomputed_rate if rate else cell.published
 
 
 class TimedTable(Record):
@@ -128,27 +137,17 @@ class TimedTable(Record):
     @property
     def timed(self) -> list[Series]:
         """The series of times of products."""
-        series = self.published.series
-        return [s for s in series if s.method is not None and s.quantity is Quantity.TIME]
+        return [series for series in self.published.series if series.method is not None]
 
-    def candidates(self, *series: str) -> list[str]:
-        """The executors that may run one of these series."""
-        cells = (cell for line in self.rows for cell in line.cells if cell.series in series)
+    def candidates(self, series: str | None = None) -> list[str]:
+        """The executors that may run a series, or any."""
+        cells = [c for row in self.rows for c in row.cells if series in {None, c.series}]
         return list(dict.fromkeys(taken.executor for cell in cells for taken in cell.measured))
 
     def source(self, series: Series, executor: str) -> str | None:
         """The executor whose times are shown with another's: itself, else the host's."""
-        return source_of(series, self.candidates(series.label), executor)
-
-
-def source_of(series: Series, candidates: Sequence[str], executor: str) -> str | None:
-    """The candidate whose times of a series are shown with an executor's."""
-    return next((name for name in (executor, series.executor) if name in candidates), None)
-
-
-def quotient(over: float | None, under: float | None) -> float | None:
-    """One time over another; None if one of them is missing or 0."""
-    return over / under if over and under else None
+        candidates = self.candidates(series.label)
+        return next((name for name in (executor, series.executor) if name in candidates), None)
 
 
 # The papers' plots --------------------------------------------------------------------------------
@@ -208,7 +207,7 @@ def _drawn(plot: Plot, paper: str) -> Write:
     figure = new_figure()
     axes = figure.subplots()
     style_axes(axes)
-    places = [line.place for line in plot.table.rows]
+    places = [row.place for row in plot.table.rows]
     for label, values, colour, style in plot.curves:
         if any(values):
             axes.plot(places, [v or nan for v in values], color=colour, label=label, **style)
@@ -226,9 +225,8 @@ def _drawn(plot: Plot, paper: str) -> Write:
 
 def _dobravec_bulic(tables: Tables, executors: Names) -> Iterator[Plot]:
     one, two, *_ = tables
-    labels = (series.label for series in one.published.series)
-    colours = zip(labels, (_RED, _BLACK, _BLUE, _GREEN), strict=False)
-    times = [curve for own in colours for curve in _times(executors, one, *own)]
+    colours = {"MulH": _RED, "MulDG": _BLACK, "MulDS": _BLUE}
+    times = [curve for own in colours.items() for curve in _times(executors, one, *own)]
     yield Plot("figure-1", "Figure 1", one, _SIZE, "time, ms", times)
     times = [*_times(executors, two, "MulDS", _BLUE), *_times(executors, two, "MulH", _RED)]
     yield Plot("figure-2", "Figure 2, n = 512", two, "threads in a block", "time, ms", times)
@@ -236,44 +234,24 @@ def _dobravec_bulic(tables: Tables, executors: Names) -> Iterator[Plot]:
 
 def _opengl_compute(tables: Tables, executors: Names) -> Iterator[Plot]:
     [table] = tables
-    printed = {
-        label: [line.number(label) for line in table.rows] for label in ("CPU GFLOPS", "speed-up")
-    }
-    yield Plot(
-        "gflops",
-        "GFLOPS",
-        table,
-        _SIZE,
-        "GFLOPS",
-        [
-            *_times(executors, table, "CPU", _RED, rates=True),
-            *_times(executors, table, "GPU", _BLUE, rates=True),
-            PaperCurve("CPU, as printed, 4n³/t", printed["CPU GFLOPS"], _RED, _PRINTED),
-        ],
+    gflops, speed_up = (
+        [row.number(label) for row in table.rows] for label in ("CPU GFLOPS", "speed-up")
     )
-    ratios = [line.ratios[0] for line in table.rows]
-    here = [
-        PaperCurve(
-            f"here, GPU: {name}",
-            [ratio.measured[name] for ratio in ratios],
-            _GREEN,
-            _measured(executors, name),
-        )
-        for name in table.candidates("GPU")
+    curves = [
+        *_times(executors, table, "CPU", _RED, rates=True),
+        *_times(executors, table, "GPU", _BLUE, rates=True),
+        PaperCurve("CPU, as printed, 4n³/t", gflops, _RED, _PRINTED),
     ]
-    yield Plot(
-        "speed-up",
-        "speed-up",
-        table,
-        _SIZE,
-        "CPU time / GPU time",
-        [
-            PaperCurve("published times", [one.recomputed for one in ratios], _BLUE, _PUBLISHED),
-            PaperCurve("as printed", printed["speed-up"], _BLUE, _PRINTED),
-            *here,
-        ],
-        level=1.0,
-    )
+    yield Plot("gflops", "GFLOPS", table, _SIZE, "GFLOPS", curves)
+    ratios = [row.ratios[0] for row in table.rows]
+    curves = [
+        PaperCurve("published times", [one.recomputed for one in ratios], _BLUE, _PUBLISHED),
+        PaperCurve("as printed", speed_up, _BLUE, _PRINTED),
+    ]
+    for name in table.candidates("GPU"):
+        here = [ratio.measured[name] for ratio in ratios]
+        curves.append(PaperCurve(f"here, GPU: {name}", here, _GREEN, _measured(executors, name)))
+    yield Plot("speed-up", "speed-up", table, _SIZE, "CPU time / GPU time", curves, level=1.0)
 
 
 _PLOTS: dict[str, Callable[[Tables, Names], Iterator[Plot]]] = {
@@ -286,10 +264,10 @@ def _times(
     executors: Names, table: TimedTable, label: str, colour: str, *, rates: bool = False
 ) -> Iterator[PaperCurve]:
     """The times of a series in ms, published and on each executor; or what rates follow."""
-    published = [line.number(label, rate=rates) for line in table.rows]
+    published = [row.number(label, rate=rates) for row in table.rows]
     yield PaperCurve(f"{label}, published{', 2n³/t' * rates}", published, colour, _PUBLISHED)
     for name in table.candidates(label):
-        measured = [line.number(label, name, rate=rates) for line in table.rows]
+        measured = [row.number(label, name, rate=rates) for row in table.rows]
         yield PaperCurve(f"{label}, here on {name}", measured, colour, _measured(executors, name))
 
 
@@ -324,18 +302,14 @@ class MeasuredTables(RecordedResult, kw_only=True):
     devices: Mapping[str, str] = {}
     tables: tuple[TimedTable, ...]
 
-    def executors(self, table: TimedTable) -> list[str]:
-        """The executors that may run a series of the table."""
-        names = table.candidates(*(series.label for series in table.published.series))
-        return [name for name in self.devices if name in names]
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """For each table: the published one, its repairs if any, and ours beside it by executor."""
         paper = find_paper(self.paper)
         grids = []
         for table in self.tables:
             grids += [_published(paper, table), *_repairs(paper, table)]
-            grids += [self._beside(paper, table, executor) for executor in self.executors(table)]
+            candidates = table.candidates()
+            grids += [self._beside(paper, table, one) for one in self.devices if one in candidates]
         return grids
 
     def plot(self, path: Path) -> None:
@@ -346,56 +320,58 @@ class MeasuredTables(RecordedResult, kw_only=True):
 
     def _beside(self, paper: Paper, table: TimedTable, executor: str) -> Grid:
         """A table's times beside one executor's times."""
-        sources = [(series, table.source(series, executor)) for series in table.timed]
+        sources = ((series, table.source(series, executor)) for series in table.timed)
         timed = [(series, source) for series, source in sources if source is not None]
-        columns: list[Column] = []
+        labels = {series.label for series, _ in timed}
+        columns: Columns = {}
         for series, source in timed:
             head = f"{series.label}, {series.unit}"
-            columns += [
-                (f"{head}, published", _printed(table, series)),
-                (f"{head}, {source}", [_time(line, series, source) for line in table.rows]),
-            ]
-        for series, source in timed if table.published.rate is not Rate.NONE else ():
-            columns += [
-                _rate_column(table, series, "published"),
-                _rate_column(table, series, source, source),
-            ]
-        labels = {series.label for series, _ in timed}
+            columns[f"{head}, published"] = _printed(table, series)
+            times = (row.taken(series.label, source) for row in table.rows)
+            columns[f"{head}, {source}"] = [*map(_time, times)]
+        for series, source in timed:
+            columns |= _rates(table, series, "published") | _rates(table, series, source, source)
         for number, ratio in enumerate(table.published.ratios):
             if {ratio.over, ratio.under} <= labels:
-                here = [line.ratios[number].measured[executor] for line in table.rows]
-                columns += [
-                    _ratio_column(table, number, "published"),
-                    (f"{ratio.label}, here", here),
-                ]
+                columns |= _ratios(table, number, "published")
+                here = [row.ratios[number].measured[executor] for row in table.rows]
+                columns[f"{ratio.label}, here"] = here
+        reason = (
+            "it is one invocation, and NumPy is vectorised over invocations"
+            if executor == reference().name
+            else "the executor does not support its passes"
+        )
         caption = f"{paper.short}, {table.where}, beside {executor} on {self.devices[executor]}."
         notes = (
             "Times here are of the passes alone, without transfers: medians of "
             f"{ROUNDS.count} runs, or a single run where that takes {ROUNDS.longest_s} s or more.",
             *busy_notes(self.busy_share),
-            *_not_candidates(table, executor),
+            *(
+                f"{series.label} is not run on {executor}: {reason}."
+                for series in table.timed
+                if series.label not in labels
+            ),
             *(note for series, source in timed for note in _reasons(table, series, source)),
         )
         return _grid(f"{table.id}/{executor}", caption, table, columns, notes)
 
 
-Column = tuple[str, Sequence[Entry]]
-"""A head, and the entries below it."""
+Columns = dict[str, Sequence[Entry]]
+"""The entries below each head."""
 
 
 def _grid(
-    grid_id: str, caption: str, table: TimedTable, columns: list[Column], notes: tuple[str, ...]
+    grid_id: str, caption: str, table: TimedTable, columns: Columns, notes: tuple[str, ...]
 ) -> Grid:
     """The table's rows with these columns after the one that identifies them."""
-    heads = (table.published.key.value, *(head for head, _ in columns))
-    places = (line.place for line in table.rows)
-    rows = tuple(zip(places, *(entries for _, entries in columns), strict=True))
-    return Grid(grid_id, caption, heads, rows, notes)
+    heads = (table.published.key.value, *columns)
+    rows = zip((row.place for row in table.rows), *columns.values(), strict=True)
+    return Grid(grid_id, caption, heads, tuple(rows), notes)
 
 
 def _printed(table: TimedTable, series: Series) -> list[Entry]:
     """The published numbers of a series, with all their digits."""
-    numbers = (line.number(series.label) for line in table.rows)
+    numbers = (row.number(series.label) for row in table.rows)
     return [
         None if n is None else int(n) if n.is_integer() else Numeral(f"{n:.10g}") for n in numbers
     ]
@@ -406,29 +382,29 @@ def _printed(table: TimedTable, series: Series) -> list[Entry]:
 
 def _published(paper: Paper, table: TimedTable) -> Grid:
     published = table.published
-    columns: list[Column] = []
+    columns: Columns = {}
     for series in published.series:
         head = series.label if series.unit in series.label else f"{series.label}, {series.unit}"
-        columns.append((head, _printed(table, series)))
-    if published.rate is not Rate.NONE:
-        columns += [_rate_column(table, series, "recomputed") for series in table.timed]
-    columns += [_ratio_column(table, n, "recomputed") for n, _ in enumerate(published.ratios)]
+        columns[head] = _printed(table, series)
+    for series in table.timed:
+        columns |= _rates(table, series, "recomputed")
+    for number in range(len(published.ratios)):
+        columns |= _ratios(table, number, "recomputed")
     caption = f"{paper.short}, {table.where}: {published.caption}"
     return _grid(table.id, caption, table, columns, published.notes)
 
 
-def _rate_column(
-    table: TimedTable, series: Series, suffix: str, executor: str | None = None
-) -> Column:
-    """The rate by the published times, or by an executor's."""
-    head = f"{series.label} {table.published.rate.value}, {suffix}"
-    return head, [line.number(series.label, executor, rate=True) for line in table.rows]
+def _rates(table: TimedTable, series: Series, suffix: str, executor: str | None = None) -> Columns:
+    """The rate, if the table has one, by the published times or by an executor's."""
+    kind = table.published.rate
+    rates = [row.number(series.label, executor, rate=True) for row in table.rows]
+    return {} if kind is Rate.NONE else {f"{series.label} {kind.value}, {suffix}": rates}
 
 
-def _ratio_column(table: TimedTable, number: int, suffix: str) -> Column:
+def _ratios(table: TimedTable, number: int, suffix: str) -> Columns:
     """The speed-up by the published times."""
-    ratios = [line.ratios[number] for line in table.rows]
-    return f"{ratios[0].label}, {suffix}", [ratio.recomputed for ratio in ratios]
+    ratios = [row.ratios[number] for row in table.rows]
+    return {f"{ratios[0].label}, {suffix}": [ratio.recomputed for ratio in ratios]}
 
 
 def _repairs(paper: Paper, table: TimedTable) -> Iterator[Grid]:
@@ -448,34 +424,18 @@ def _repairs(paper: Paper, table: TimedTable) -> Iterator[Grid]:
 # Beside our measurements ---------------------------------------------------------------------
 
 
-def _time(line: TimedRow, series: Series, executor: str) -> Entry:
+def _time(taken: TimeHere | None) -> Entry:
     """The time on an executor, or what became of the run."""
-    taken = _taken(line, series, executor)
-    if taken is None or taken.value is None:
-        return None if taken is None else Numeral(taken.status.value)
+    if taken is None:
+        return None
+    if taken.value is None:
+        return Numeral(taken.status.value)
     return taken.value if taken.value < 1000.0 else round(taken.value)
-
-
-def _taken(line: TimedRow, series: Series, executor: str) -> TimeHere | None:
-    cell = line.cell(series.label)
-    return None if cell is None else cell.on(executor)
-
-
-def _not_candidates(table: TimedTable, executor: str) -> Iterator[str]:
-    """A note for every series that the executor may not run."""
-    reason = (
-        "it is one invocation, and NumPy is vectorised over invocations"
-        if executor == reference().name
-        else "the executor does not support its passes"
-    )
-    for series in table.timed:
-        if table.source(series, executor) is None:
-            yield f"{series.label} is not run on {executor}: {reason}."
 
 
 def _reasons(table: TimedTable, series: Series, executor: str) -> Iterator[str]:
     """A note for every group of successive rows that have no time and the same status."""
-    runs = [(line.place, _taken(line, series, executor)) for line in table.rows]
+    runs = [(row.place, row.taken(series.label, executor)) for row in table.rows]
     known = [(place, taken) for place, taken in runs if taken is not None]
     for status, group in groupby(known, key=lambda run: run[1].status):
         if status is Status.MEASURED:

@@ -7,7 +7,7 @@ spent; the rest is marked as not run, and nothing is extrapolated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,6 +16,7 @@ from gpgpu_legacy.measure.engine import MeasuredJob, Ready, count_steps, measure
 from gpgpu_legacy.measure.timing import Budget, this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.measured_table import (
+    MS_PER_S,
     ROUNDS,
     MeasuredTables,
     SpeedUps,
@@ -24,25 +25,18 @@ from gpgpu_legacy.papers.measured_table import (
     TimedRow,
     TimedTable,
     TimeHere,
-    quotient,
-    source_of,
 )
-from gpgpu_legacy.papers.published.papers import MeasuredCell, MeasuredTable, Paper, Row, Series
-from gpgpu_legacy.papers.published.schema import Quantity, Rate
+from gpgpu_legacy.papers.published.papers import MeasuredCell, MeasuredTable, Paper, Series
+from gpgpu_legacy.papers.published.schema import Rate, Ratio
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.predict.auto import first_run_s
 from gpgpu_legacy.runtime.executor import Executor, available
 from gpgpu_legacy.serial import as_record, provenance, with_fields
 
-MS_PER_S = 1e3
-
 # What is run here ------------------------------------------------------------------------------
 
 _Run = tuple[Product, str]
 """A product and the executor's name."""
-
-Candidates = Mapping[tuple[str, str], tuple[str, ...]]
-"""The executors that may run each series, by the table's id and the series' label."""
 
 
 def measure_paper(
@@ -57,8 +51,7 @@ def measure_paper(
     executors: by default all that work here.
     """
     chosen = available() if executors is None else executors
-    candidates = _candidates(paper, chosen)
-    jobs = _jobs(paper, chosen, candidates)
+    jobs = _jobs(paper, chosen)
     measured = measure([*jobs], budget, ROUNDS)
     taken = {
         jobs[outcome.job]: TimeHere(
@@ -76,11 +69,10 @@ def measure_paper(
         )
         for left in measured.not_run
     }
-    names = {name for able in candidates.values() for name in able}
+    names = {name for _, name in taken}
     return measured_tables(
         paper,
         taken,
-        candidates,
         **provenance(this_platform().driver),
         budget_s=budget.seconds,
         spent_s=measured.spent_s,
@@ -91,53 +83,39 @@ def measure_paper(
 
 def count_runs(paper: Paper) -> int:
     """The number of progress reports of `measure_paper`, with the executors that work here."""
-    here = available()
-    return count_steps([*_jobs(paper, here, _candidates(paper, here))], ROUNDS)
+    return count_steps([*_jobs(paper, available())], ROUNDS)
 
 
-def _candidates(paper: Paper, executors: Sequence[Executor]) -> Candidates:
-    return {
-        (table.id, series.label): _able(series, executors)
-        for table in paper.measured
-        for series in table.series
-    }
+def _jobs(paper: Paper, executors: Sequence[Executor]) -> dict[MeasuredJob, _Run]:
+    """A job for each product on each executor, once even if several tables have it."""
+    series = [one for table in paper.measured for one in table.series if one.method is not None]
+    runs = dict.fromkeys(
+        (_product(one, cell), executor)
+        for one, able in [(one, _able(one, executors)) for one in series]
+        for cell in one.cells
+        for executor in able
+    )
+    return {_job(product, executor): (product, executor.name) for product, executor in runs}
 
 
-def _able(series: Series, executors: Sequence[Executor]) -> tuple[str, ...]:
+def _able(series: Series, executors: Sequence[Executor]) -> list[Executor]:
     """The executors that may run a series: the one it names, if that can run, else all.
 
     The reference machine is vectorised over invocations, so a kernel of a single one is too slow.
     """
-    if series.method is None or not series.cells:
-        return ()
     plan = replace(_product(series, series.cells[0]), size=2).plan
-    able = tuple(
-        executor.name
+    able = [
+        executor
         for executor in executors
         if plan.kinds <= executor.capabilities.passes
         and not (plan.is_sequential and executor.capabilities.is_reference)
-    )
-    return (series.executor,) if series.executor in able else able
+    ]
+    return [executor for executor in able if executor.name == series.executor] or able
 
 
 def _product(series: Series, cell: MeasuredCell) -> Product:
     assert series.method is not None
     return Product(series.method, cell.size, cell.block, dynamic=series.dynamic, beta=series.beta)
-
-
-def _jobs(
-    paper: Paper, executors: Sequence[Executor], candidates: Candidates
-) -> dict[MeasuredJob, _Run]:
-    """A job for each product on each executor, once even if several tables have it."""
-    by_name = {executor.name: executor for executor in executors}
-    runs = dict.fromkeys(
-        (_product(series, cell), name)
-        for table in paper.measured
-        for series in table.series
-        for cell in series.cells
-        for name in candidates[table.id, series.label]
-    )
-    return {_job(product, by_name[name]): (product, name) for product, name in runs}
 
 
 _MATRICES = 6  # of a product: A, B, C, C's second framebuffer, and two for transfers
@@ -168,72 +146,64 @@ def _job(product: Product, executor: Executor) -> MeasuredJob:
 
 
 def measured_tables(
-    paper: Paper,
-    taken: Mapping[_Run, TimeHere] | None = None,
-    candidates: Candidates | None = None,
-    **about: Any,
+    paper: Paper, taken: Mapping[_Run, TimeHere] | None = None, **about: Any
 ) -> MeasuredTables:
     """A paper's tables of measurements, with our own measurements beside them.
 
     about: the other fields, of a measurement.
     """
-    tables = []
-    for table in paper.measured:
-        names = {s.label: (candidates or {}).get((table.id, s.label), ()) for s in table.series}
-        rows = tuple(_row(table, row, taken or {}, names) for row in table.rows)
-        tables.append(TimedTable(id=table.id, where=table.where, rows=rows))
-    return MeasuredTables(paper=paper.id, tables=tuple(tables), **about)
+    order = [*about.get("devices", ())]
+    runs = dict(sorted((taken or {}).items(), key=lambda run: order.index(run[0][1])))
+    tables = tuple(_table(table, runs) for table in paper.measured)
+    return MeasuredTables(paper=paper.id, tables=tables, **about)
 
 
-def _row(
-    table: MeasuredTable,
-    row: Row,
-    taken: Mapping[_Run, TimeHere],
-    names: Mapping[str, tuple[str, ...]],
-) -> TimedRow:
-    """names: the executors that may run each series."""
-    size, block = row
-    own = [(series, series.at(*row)) for series in table.series]
-    cells = [_cell(table, s, cell, taken, names[s.label]) for s, cell in own if cell is not None]
-    line = TimedRow(
-        size=size, threads=None if block is None else block**2, cells=tuple(cells), ratios=()
-    )
-
-    def shown_with(label: str, executor: str) -> float | None:
-        """The time of a series that is shown with an executor's."""
-        source = source_of(table.find(label), names[label], executor)
-        return None if source is None else line.number(label, source)
-
-    def seconds(label: str) -> float | None:
-        """A published time; None if the paper has none."""
-        ms = line.number(label)
-        return None if ms is None else ms / MS_PER_S
-
-    executors = dict.fromkeys(name for able in names.values() for name in able)
-    ratios = (
-        SpeedUps(
-            label=ratio.label,
-            recomputed=quotient(seconds(ratio.over), seconds(ratio.under)),
-            measured={
-                name: quotient(shown_with(ratio.over, name), shown_with(ratio.under, name))
-                for name in executors
-            },
+def _table(table: MeasuredTable, taken: Mapping[_Run, TimeHere]) -> TimedTable:
+    rows = [
+        TimedRow(
+            size=size,
+            threads=block and block**2,
+            cells=tuple(
+                _cell(table, series, cell, taken)
+                for series in table.series
+                if (cell := series.at(size, block)) is not None
+            ),
         )
-        for ratio in table.ratios
+        for size, block in table.rows
+    ]
+    times = [time for row in rows for cell in row.cells for time in cell.measured]
+    executors = dict.fromkeys(time.executor for time in times)
+    timed = (
+        with_fields(
+            row, ratios=tuple(_speed_ups(table, ratio, row, executors) for ratio in table.ratios)
+        )
+        for row in rows
     )
-    return with_fields(line, ratios=tuple(ratios))
+    return as_record(TimedTable, table, rows=tuple(timed))
+
+
+def _speed_ups(
+    table: MeasuredTable, ratio: Ratio, row: TimedRow, executors: Iterable[str]
+) -> SpeedUps:
+    over, under = table.find(ratio.over), table.find(ratio.under)
+    return SpeedUps(
+        label=ratio.label,
+        recomputed=_quotient(*(row.seconds(series.label) for series in (over, under))),
+        measured={
+            name: _quotient(row.beside(over, name), row.beside(under, name)) for name in executors
+        },
+    )
+
+
+def _quotient(over: float | None, under: float | None) -> float | None:
+    """One time over another; None if one of them is missing or 0."""
+    return over / under if over and under else None
 
 
 def _cell(
-    table: MeasuredTable,
-    series: Series,
-    cell: MeasuredCell,
-    taken: Mapping[_Run, TimeHere],
-    names: Sequence[str],
+    table: MeasuredTable, series: Series, cell: MeasuredCell, taken: Mapping[_Run, TimeHere]
 ) -> TimedCell:
-    is_timed = series.quantity is Quantity.TIME and series.method is not None
-    product = _product(series, cell) if is_timed else None
-    runs = [taken[product, name] for name in names if product and (product, name) in taken]
+    product = _product(series, cell) if series.method else None
     return as_record(
         TimedCell,
         cell,
@@ -242,12 +212,16 @@ def _cell(
         published=cell.value,
         printed=cell.printed or None,
         repaired=cell.repaired or None,
-        recomputed_rate=rate(table.rate, cell.size, cell.value) if is_timed else None,
-        measured=tuple(with_fields(r, rate=rate(table.rate, cell.size, r.value)) for r in runs),
+        recomputed_rate=_rate(table.rate, cell.size, cell.value) if product else None,
+        measured=tuple(
+            with_fields(time, rate=_rate(table.rate, cell.size, time.value))
+            for (own, _), time in taken.items()
+            if own == product
+        ),
     )
 
 
-def rate(kind: Rate, size: int, ms: float | None) -> float | None:
+def _rate(kind: Rate, size: int, ms: float | None) -> float | None:
     """The rate of a time at n×n; None if the time is missing or 0, or no rate is wanted."""
     if not ms or kind is Rate.NONE:
         return None

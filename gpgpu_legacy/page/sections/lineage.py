@@ -11,7 +11,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.papers.measuring import MS_PER_S
+from gpgpu_legacy.papers.measured_table import MS_PER_S
 from gpgpu_legacy.papers.published.papers import papers
 from gpgpu_legacy.papers.published.schema import Quantity
 from gpgpu_legacy.studies.lineage import of_memory, story

@@ -14,7 +14,7 @@ from gpgpu_legacy.papers.audit.result import VerdictRecord, Verdicts, recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas import CheckedCell, CheckedRow, CheckedTable, regenerate
-from gpgpu_legacy.papers.measuring import MS_PER_S
+from gpgpu_legacy.papers.measured_table import MS_PER_S
 from gpgpu_legacy.papers.published.papers import (
     Claim,
     MeasuredCell,
