@@ -30,7 +30,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
@@ -55,7 +55,7 @@ from gpgpu_legacy.papers.host_misses import (
     published_times,
     simulate_host,
 )
-from gpgpu_legacy.present.grid import Entry, Grid, Result
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
@@ -66,10 +66,6 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 from gpgpu_legacy.serial import Record, with_fields
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 ANCHOR = 480
 """The size in the fit that fits the DTLB."""
@@ -189,52 +185,57 @@ class Anomaly(Result):
 
         Of the first case; the published outliers are named, and sizes are evenly spaced.
         """
-        model = self.models[0]
-        others = f" The tables have {len(self.models) - 1} other cases." if self.models[1:] else ""
+        model, *others = self.models
         rows, figure = model.rows, new_figure(height_inches=_HEIGHT)
         misses, times = figure.subplots(2, 1, sharex=True)
         for axes in (misses, times):
             style_axes(axes)
         for row, outlier in model.outlying:
             place = rows.index(row)
-            for axes in (misses, times):
-                axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
-            text = (
+            published = f"n = {row.size}:\n{row.published_ns:.3g} ns published"
+            if row.predicted_ns is not None:
+                how = "fitted" if row.is_fitted else "predicted"
+                published += f",\n{row.predicted_ns:.3g} {how}"
+            simulated = (
                 f"n = {row.size}:\n{row.misses:.3g} misses,\n{outlier.misses_beside:.2g} beside it"
             )
-            _name(misses, (place, row.misses), text, INK)
-            text = f"n = {row.size}:\n{row.published_ns:.3g} ns published"
-            if row.predicted_ns is not None:
-                text += f",\n{row.predicted_ns:.3g} {'fitted' if row.is_fitted else 'predicted'}"
-            highest = max(row.published_ns or 0.0, row.predicted_ns or 0.0)
-            _name(times, (place, highest), text, _PUBLISHED)
+            slowest = max(row.published_ns or 0.0, row.predicted_ns or 0.0)
+            for axes, height, text, colour in (
+                (misses, row.misses, simulated, INK),
+                (times, slowest, published, _PUBLISHED),
+            ):
+                axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
+                axes.annotate(
+                    text, (place, height), (0, 5), textcoords="offset points", fontsize=_SMALL,
+                    color=colour, ha="center", va="bottom",
+                )  # fmt: skip
         misses.plot([row.misses for row in rows], "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
         limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)
         misses.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
         misses.annotate(
             "an outlier is above this", (0, limit), (0, 3), textcoords="offset points",
-            fontsize=_SMALL, color=SOFT, verticalalignment="bottom",
+            fontsize=_SMALL, color=SOFT, va="bottom",
         )  # fmt: skip
         misses.set_ylim(0, _ROOM * max(row.misses for row in rows))
         misses.set_ylabel("misses of level 2 an iteration")
-        predicted = np.array([row.predicted_ns for row in rows], float)
-        published = np.array([row.published_ns for row in rows], float)
+        times_ns = np.array([(row.predicted_ns, row.published_ns) for row in rows], float)
+        predicted, published_ns = times_ns.T
         times.plot(predicted, "o--", color=_MODEL, linewidth=1.2, markersize=4.5, label="predicted")
-        times.plot(published, "s", color=_PUBLISHED, markersize=6.0, label="published")
-        known = [value for value in (*predicted, *published) if np.isfinite(value)]
-        times.set_ylim(0, _ROOM * max(known, default=1.0))
+        times.plot(published_ns, "s", color=_PUBLISHED, markersize=6.0, label="published")
+        times.set_ylim(0, _ROOM * (np.nanmax(times_ns) if np.isfinite(times_ns).any() else 1.0))
         times.set_ylabel("ns an iteration")
         times.legend(loc="upper left", frameon=False, fontsize=9.5)
         times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
         times.set_xlabel("n of the n×n matrices, evenly spaced")
         figure.align_ylabels()
+        more = f" The tables have {len(others)} other cases." if others else ""
         jumps = listed([outlier.size for outlier in model.outliers]) or "no size"
         simulated = listed([row.size for row in rows if row.is_outlier]) or "no size"
         save_figure(
             figure,
             path,
             "MulH of Dobravec & Bulić 2017 on the host",
-            f"One model, {model.case.name}, on {model.case.host.title}.{others}",
+            f"One model, {model.case.name}, on {model.case.host.title}.{more}",
             f"The published times jump at {jumps}; the simulated misses at {simulated}, on "
             "condition that level 2 is of this size.",
         )
@@ -254,14 +255,16 @@ def _outlier_grid(models: Sequence[Model]) -> Grid:
     heads = ["n"]
     for model in machines:
         heads += [f"{model.case.machine}: lines a set", "misses", "outlier"]
-    heads += ["published, ns", "times those beside", "outlier"]
-    rows = []
-    for alike in zip(*(model.published for model in machines), strict=True):
-        row, cells = alike[0], list[Entry]([alike[0].size])
-        for one in alike:
-            cells += [one.lines_a_set, one.misses, one.is_outlier or None]
-        published = (row.published_ns, row.times_beside, row.is_published_outlier or None)
-        rows.append((*cells, *published))
+    rows = tuple(
+        (
+            alike[0].size,
+            *(e for one in alike for e in (one.lines_a_set, one.misses, one.is_outlier or None)),
+            alike[0].published_ns,
+            alike[0].times_beside,
+            alike[0].is_published_outlier or None,
+        )
+        for alike in zip(*(model.published for model in machines), strict=True)
+    )
     first = machines[0]
     needed = needed_misses(first.case.hierarchy.l2.line_bytes)
     ways = "No number of ways is filled at the published outliers and at no other size."
@@ -285,8 +288,9 @@ def _outlier_grid(models: Sequence[Model]) -> Grid:
         "Lines a set: the most lines of a column of B in one set of level 2, with perfect page "
         f"colouring. {ways}",
     )
+    heads += ["published, ns", "times those beside", "outlier"]
     caption = "Outliers simulated and published."
-    return Grid("anomaly-outliers", caption, tuple(heads), tuple(rows), notes)
+    return Grid("anomaly-outliers", caption, tuple(heads), rows, notes)
 
 
 def _counted(model: Model) -> str:
@@ -432,14 +436,6 @@ _PUBLISHED, _MODEL = COLOURS[2], COLOURS[1]
 _ROOM = 1.32  # above the highest mark, for words
 
 
-def _name(axes: Axes, place: tuple[int, float], text: str, colour: str) -> None:
-    """Words above a mark."""
-    axes.annotate(
-        text, place, (0, 5), textcoords="offset points", fontsize=_SMALL, color=colour,
-        horizontalalignment="center", verticalalignment="bottom",
-    )  # fmt: skip
-
-
 FIT_SIZES = (ANCHOR, 992, 1008, 1024, 1040, 1056)
 """n = 1024, the largest outlier, its neighbours, and the anchor."""
 
@@ -471,7 +467,6 @@ def anomaly(
     progress: called with each size that is done. Sizes are simulated in parallel on all cores, the
     slowest first.
     """
-    published = published_times()
     wanted = sorted({*sizes}, reverse=True)
     for size in wanted:
         check_size(size)
@@ -481,18 +476,12 @@ def anomaly(
         for misses in pool.map(partial(simulate_host, cases=hosts), wanted):
             simulated.append(misses)
             progress(f"n = {misses[0].size}")
-    return Anomaly(
-        models=tuple(
-            _model(case, make_rows(misses, published, case.hierarchy.l2), find_outliers(published))
-            for case, misses in zip(cases, zip(*simulated, strict=True), strict=True)
-        )
-    )
+    return Anomaly(models=tuple(map(_model, cases, zip(*simulated, strict=True))))
 
 
-def _model(
-    case: HostCase, rows: Sequence[HostRow], outliers: Mapping[int, tuple[int, ...]]
-) -> Model:
-    """outliers: of the published times, each with the sizes beside it."""
+def _model(case: HostCase, misses: Sequence[HostMisses]) -> Model:
+    published = published_times()
+    rows = make_rows(misses, published, case.hierarchy.l2)
     known = [row for row in rows if row.published_ns is not None]
     fitted = [row for row in known if row.size in FIT_SIZES]
     penalties = fit(fitted) if fitted else None
@@ -510,7 +499,7 @@ def _model(
         missed=sum(not row.is_outlier and row.is_published_outlier for row in known),
         false_alarms=sum(row.is_outlier and not row.is_published_outlier for row in known),
         ways=find_ways(rows),
-        outliers=tuple(_outliers(rows, outliers)),
+        outliers=tuple(_outliers(rows, find_outliers(published))),
         penalties=penalties,
         support=support(penalties, rows) if penalties else None,
     )
@@ -521,22 +510,21 @@ def _outliers(
 ) -> Iterator[Outlier]:
     """The simulated sizes that have all their neighbours."""
     at = {row.size: row for row in rows}
-    near = {n: beside for n, beside in sorted(outliers.items()) if {n, *beside} <= at.keys()}
-    misses = {n: mean(at[size].misses for size in near[n]) for n in near}
-    extra = {n: at[n].misses - misses[n] for n in near}
-    extra_ns = {
-        n: (at[n].published_ns or 0.0) - mean(at[size].published_ns or 0.0 for size in near[n])
-        for n in near
-    }
-    worst = max(near, key=extra_ns.__getitem__, default=0)
-    for n, beside in near.items():
+    found = []
+    for size, beside in sorted(outliers.items()):
+        if {size, *beside} <= at.keys():
+            ns, *ns_beside = (at[n].published_ns or 0.0 for n in (size, *beside))
+            misses = mean(at[n].misses for n in beside)
+            found.append((size, beside, ns - mean(ns_beside), misses, at[size].misses - misses))
+    _, _, most_ns, _, most_misses = max(found, key=lambda one: one[2], default=(0,) * 5)
+    for size, beside, extra_ns, misses, extra_misses in found:
         yield Outlier(
-            size=n,
+            size=size,
             beside=beside,
-            extra_ns=extra_ns[n],
-            extra_relative=extra_ns[n] / extra_ns[worst],
-            misses_beside=misses[n],
-            extra_misses_relative=extra[n] / extra[worst] if extra[worst] > 0.0 else None,
+            extra_ns=extra_ns,
+            extra_relative=extra_ns / most_ns,
+            misses_beside=misses,
+            extra_misses_relative=extra_misses / most_misses if most_misses > 0.0 else None,
         )
 
 
@@ -552,9 +540,7 @@ def fit(rows: Sequence[HostRow]) -> Penalties:
     if not has_misses:
         rows = [row for row in rows if not row.is_published_outlier]
     has_walks = _differ([row.dtlb_misses for row in rows])
-    columns = np.array(
-        [[1.0, has_walks * row.dtlb_misses, has_misses * row.misses] for row in rows]
-    )
+    columns = np.array([[1.0, has_walks * r.dtlb_misses, has_misses * r.misses] for r in rows])
     times = np.array([row.published_ns for row in rows])
     fits = (
         np.linalg.lstsq(columns * used, times, rcond=None)[0] * used
@@ -594,7 +580,8 @@ def support(penalties: Penalties, rows: Sequence[HostRow]) -> Support:
     return Support(
         points=tuple(tuple(row.size for row in point) for point in points),
         degrees_of_freedom=len(points)
-        - sum(one is not None for one in (penalties.base_ns, penalties.dtlb_ns, penalties.miss_ns)),
+        - 1
+        - sum(n is not None for n in (penalties.dtlb_ns, penalties.miss_ns)),
         miss_range_ns=(min(known), max(known)) if known else None,
     )
 
