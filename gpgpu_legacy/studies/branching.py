@@ -109,10 +109,11 @@ def counted(stripe: int) -> dict[str, Executed]:
 
     All rows of blocks are alike, so that one tells.
     """
-    plans = {way: _STRIPES.builder(way=way, stripe=stripe, height=BLOCK) for way in WAYS}
-    [both], kil, [branch] = (p.plan().programs() for p in plans.values())
-    plan = plans["branch"].plan()
-    tally = reference().run(plan, sample_inputs(plan, plans["branch"].samples)).tally or Tally()
+    *others, p = (_STRIPES.builder(way=way, stripe=stripe, height=BLOCK) for way in WAYS)
+    [both], kil = (other.plan().programs() for other in others)
+    plan = p.plan()
+    [branch] = plan.programs()
+    tally = reference().run(plan, sample_inputs(plan, p.samples)).tally or Tally()
     names = [instruction.mnemonic for instruction in branch.instructions]
     events = Event.EXECUTED, Event.IN_QUADS, Event.IN_BLOCKS
     area, long_side = tally[branch, 0, Event.EXECUTED], names.index("IF") + 1
@@ -147,7 +148,7 @@ class Stripes(RecordedResult, kw_only=True):
         ways = [w for w in self.ways if whole or w.stripe in (STRIPES[0], BLOCK, STRIPES[-1])]
         chips = [*dict.fromkeys(name for way in self.ways for name in way.predicted)]
         blocks = f"in {BLOCK}×{BLOCK} blocks"
-        heads = ("stripe", "way", "each", "in quads", blocks)
+        heads = ("stripe", "way", "each", "in quads", blocks, *chips, *self.devices)
         rows = tuple(
             (
                 *(one.stripe, one.way, one.instructions, one.in_quads, one.in_blocks),
@@ -171,7 +172,7 @@ class Stripes(RecordedResult, kw_only=True):
             "computed, since no plan has a depth buffer.",
             *busy_notes(self.busy_share),
         )
-        return [Grid("branching", caption, (*heads, *chips, *self.devices), rows, notes)]
+        return [Grid("branching", caption, heads, rows, notes)]
 
     def plot(self, path: Path) -> None:
         """Draw times by the width of the stripes: a panel for each chip and executor."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import inf
@@ -32,6 +32,7 @@ from gpgpu_legacy.api.command.frame import Kept, answers
 from gpgpu_legacy.api.command.words import BLOCK, SIZE, Caches, Dask, Layouts, ManyInFlight, Rasters
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.simulate import cache_run, operand_tallies, plan_trace
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan
@@ -57,7 +58,7 @@ from gpgpu_legacy.studies.shared.sweep import sweep, workers
 SAVE_EVERY_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Products:
     """The products of a table: n×n matrices, by the blocked methods at several blocks.
 
@@ -75,10 +76,8 @@ class Products:
 
     def plan(self, case: TableCase) -> Plan:
         """The plan of a case; InputError if the block does not fit the method."""
-        method = find_product(case.method)
-        if case.block is None:
-            return method.plan(n=self.size)
-        return method.plan(n=self.size, block=case.block, accumulate=Accumulate.PING_PONG)
+        blocks = {"block": case.block, "accumulate": Accumulate.PING_PONG}
+        return find_product(case.method).plan(n=self.size, **(blocks if case.block else {}))
 
 
 def make_table(
@@ -97,7 +96,9 @@ def make_table(
     """
     as_positive("the size", Sizes(products.size).shape.n)
     cases = products.cases(where)
-    _check(products, cases)
+    small = replace(products, size=1)
+    for case in {(c.method, c.block, parse_cache(c.cache).line_bytes): c for c in cases}.values():
+        plan_trace(small.plan(case), parse_cache(case.cache).line_bytes, case.access)
     saved, rows = -inf, dict[TableCase, TableRow]()
 
     def table() -> CacheTable:
@@ -128,25 +129,13 @@ def make_table(
     return table()
 
 
-def _check(products: Products, wanted: Iterable[TableCase]) -> None:
-    """InputError, before the long part, for a case that cannot be simulated.
-
-    Its plan and the length of a line alone decide that.
-    """
-    small = replace(products, size=1)
-    different = {(c.method, c.block, parse_cache(c.cache).line_bytes): c for c in wanted}
-    for (_, _, line_bytes), case in different.items():
-        plan_trace(small.plan(case), line_bytes, case.access)
-
-
 def _simulate(budget: Budget, item: tuple[Products, TableCase]) -> TableRow | None:
     """The row of a case; None if the budget is spent before."""
     products, case = item
-    progress = budget.until_spent()
+    progress, memory = budget.until_spent(), Memory((parse_cache(case.cache),))
     try:
         progress(0.0)
         plan = products.plan(case)
-        memory = Memory((parse_cache(case.cache),))
         result = cache_run(plan, memory, case.access, progress=progress)
     except BudgetSpentError:
         return None

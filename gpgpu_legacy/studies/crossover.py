@@ -32,7 +32,7 @@ from gpgpu_legacy.api.command.words import (
 )
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.papers.published.papers import Claim, find_paper
+from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -102,10 +102,6 @@ class PaperClaim:
     clocks: int
     methods: tuple[str, ...] = BLOCKED
 
-    def holds(self, panel: Panel) -> bool:
-        """Whether it is right at its place."""
-        return panel[self.cache][0].limit(self.clocks) in self.limits
-
 
 CLAIMS = (
     # Table 1 counts every lookup as a transfer.
@@ -130,13 +126,11 @@ class Crossover(RecordedResult, kw_only=True):
     def __post_init__(self) -> None:
         """ValueError for places that are no map."""
         panels = self.panels().values()
-        lengths = {len(row) for panel in panels for row in panel.values()}
-        edges = all({NO_CACHE, PERFECT} <= panel.keys() for panel in panels)
-        units = (place.seconds.keys() for place in self.places)
+        units = {"memory", "lookups", "arithmetic"}
         if (
-            not edges
-            or len(lengths) != 1
-            or any({"memory", "lookups", "arithmetic"} - known for known in units)
+            len({len(row) for panel in panels for row in panel.values()}) != 1
+            or not all({NO_CACHE, PERFECT} <= panel.keys() for panel in panels)
+            or not all(units <= place.seconds.keys() for place in self.places)
         ):
             raise ValueError("its places are no map of chips, methods and caches")
 
@@ -154,23 +148,19 @@ class Crossover(RecordedResult, kw_only=True):
             panel.setdefault(place.cache, []).append(place)
         return panels
 
-    def claims(self) -> list[tuple[int, PaperClaim, Claim]]:
-        """The claims with their numbers, and as the paper has them."""
-        paper = find_paper("hall-carr-hart-2003")
-        return [(number, one, paper.claim(one.id)) for number, one in enumerate(CLAIMS, 1)]
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The paper's claims on the map; whole: the map, too."""
-        panels, claims = self.panels(), self.claims()
+        panels, paper = self.panels(), find_paper("hall-carr-hart-2003")
         flights = dict.fromkeys(f"{place.in_flight} in flight" for place in self.places)
         rows: list[tuple[Entry, ...]] = []
-        for (number, claim, _), ((chip, method), panel) in product(claims, panels.items()):
-            if method in claim.methods:
+        for (number, claim), (at, panel) in product(enumerate(CLAIMS, 1), panels.items()):
+            if at[1] in claim.methods:
+                limit = panel[claim.cache][0].limit(claim.clocks)
                 within = chain(*[*panel.values()][1:-1])
                 held = [place.limit(n) in claim.limits for place in within for n in CLOCKS]
-                where = (number, claim.cache, claim.clocks, chip, method)
-                here = (panel[claim.cache][0].limit(claim.clocks), claim.holds(panel))
-                rows.append((*where, *here, f"{sum(held)} of {len(held)}"))
+                here = (limit, limit in claim.limits, f"{sum(held)} of {len(held)}")
+                rows.append((number, claim.cache, claim.clocks, *at, *here))
+        claims = [paper.claim(claim.id) for claim in CLAIMS]
         return [
             Grid(
                 "crossover",
@@ -193,7 +183,7 @@ class Crossover(RecordedResult, kw_only=True):
                 ("", "cache", "clocks", "chip", "method", "limit", "holds", "on the map"),
                 tuple(rows),
                 (
-                    *(f"{n}: “{claim.quote}” ({claim.where})" for n, _, claim in claims),
+                    *(f"{n}: “{claim.quote}” ({claim.where})" for n, claim in enumerate(claims, 1)),
                     "On the map: at how many of its places with a cache the claim holds, each with "
                     f"lookups of {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
                 ),

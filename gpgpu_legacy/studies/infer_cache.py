@@ -33,7 +33,7 @@ from gpgpu_legacy.chips.profile import Confidence, Name, Rate, find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.lower.numba_code import elementwise
 from gpgpu_legacy.predict.mispredictions import reached_shares
-from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
+from gpgpu_legacy.present.grid import Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
@@ -117,12 +117,12 @@ _ERF = elementwise(lambda x: erf(x))  # noqa: PLW0108 - numba compiles functions
 
 def priors() -> dict[str, F64]:
     """The shares of a bound that may be reached: those that are taken, then others."""
-    recorded = reached_shares()
+    recorded = np.array(reached_shares())
     uniform = {
         f"{start:.0%} to 100%": np.linspace(start, 1.0, SHARES)
-        for start in (min(recorded), *OTHER_LEAST)
+        for start in (recorded.min(), *OTHER_LEAST)
     }
-    return uniform | {"as recorded": np.array(recorded)}
+    return uniform | {"as recorded": recorded}
 
 
 def log_likelihoods(rates: F64, least: F64, most: F64, noise: float, shares: F64) -> F64:
@@ -242,9 +242,38 @@ class InferredCache(RecordedResult, kw_only=True):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """What each text tells, what all tell by each prior, and the probabilities by property."""
-        rows: list[tuple[Entry, ...]] = [(*key, *row) for key, row in self.marginals().items()]
+        single = sum(len(curve.points) == 1 for curve in self.curves)
+        marginals = sorted(self.marginals().items(), key=lambda row: row[0][0])
         return [
-            self._told(),
+            Grid(
+                "told",
+                f"What the texts tell: {log2(len(self.weighed)):.3g} bits would name one of "
+                f"{len(self.weighed) // len(CLOCKS)} caches and a cost of a lookup.",
+                ("chip", "printed", "reachable", "", "bits", "of cache", "held out", "by a curve"),
+                tuple(
+                    (
+                        curve.chip,
+                        "; ".join(f"{point.least:g}–{point.most:g}" for point in curve.points),
+                        "–".join(f"{rate:.3g}" for rate in curve.reachable),
+                        curve.quantity,
+                        curve.told_bits,
+                        curve.cache_bits,
+                        curve.held_out_bits,
+                        curve.curve_bits,
+                    )
+                    for curve in self.curves
+                ),
+                (
+                    f"{single} of {len(self.curves)} texts print one number and no curve.",
+                    "Reachable: with the worst and the best of the caches. Held out: the bits by "
+                    "which the other texts make this one likelier. By a curve: bits of the cache "
+                    f"that rates over b would tell, at {', '.join(map(str, CURVE_BLOCKS))}, "
+                    f"rounded to {CURVE_ROUNDING:.0%}.",
+                    f"Noise: a chip reaches {self.told[0].shares} of its rates, the same share at "
+                    f"all points; each is off by a factor, log-normal with σ = {self.noise:g}.",
+                    *(f"{one.chip}: {one.source} ({one.confidence.value})." for one in self.curves),
+                ),
+            ),
             Grid(
                 "priors",
                 "What all texts tell, by the shares of a bound that a chip may reach.",
@@ -260,42 +289,9 @@ class InferredCache(RecordedResult, kw_only=True):
                 "caches",
                 "The probability of each property, beforehand and by the texts.",
                 ("property", "value", *self.columns),
-                tuple(sorted(rows, key=lambda row: str(row[0]))),
+                tuple((*key, *chances) for key, chances in marginals),
             ),
         ]
-
-    def _told(self) -> Grid:
-        single = sum(len(curve.points) == 1 for curve in self.curves)
-        rows = tuple(
-            (
-                curve.chip,
-                "; ".join(f"{point.least:g}–{point.most:g}" for point in curve.points),
-                "–".join(f"{rate:.3g}" for rate in curve.reachable),
-                curve.quantity,
-                curve.told_bits,
-                curve.cache_bits,
-                curve.held_out_bits,
-                curve.curve_bits,
-            )
-            for curve in self.curves
-        )
-        return Grid(
-            "told",
-            f"What the texts tell: {log2(len(self.weighed)):.3g} bits would name one of "
-            f"{len(self.weighed) // len(CLOCKS)} caches and a cost of a lookup.",
-            ("chip", "printed", "reachable", "", "bits", "of cache", "held out", "by a curve"),
-            rows,
-            (
-                f"{single} of {len(rows)} texts print one number and no curve.",
-                "Reachable: with the worst and the best of the caches. Held out: the bits by which "
-                "the other texts make this one likelier. By a curve: bits of the cache that rates "
-                "over b would tell, at "
-                f"{', '.join(map(str, CURVE_BLOCKS))}, rounded to {CURVE_ROUNDING:.0%}.",
-                f"Noise: a chip reaches {self.told[0].shares} of its rates, the same share at "
-                f"all points; each is off by a factor, log-normal with σ = {self.noise:g}.",
-                *(f"{one.chip}: {one.source} ({one.confidence.value})." for one in self.curves),
-            ),
-        )
 
     def plot(self, path: Path) -> None:
         """Draw the probabilities by property, where a text tells of it: a line for each column."""
@@ -342,23 +338,25 @@ def infer(
     wanted = [products_of(curve, settings) for curve in curves]
     for curve, cases in zip(curves, wanted, strict=True):
         unit_seconds(cases[0].product.plan(), find_profile(curve.chip), None)
-    every = [*chain(*wanted)]
-    totals = iter(sweep(memory_bytes, every, pool, lambda case, _: progress(str(case))))
+    served = sweep(memory_bytes, [*chain(*wanted)], pool, lambda case, _: progress(str(case)))
+    totals = iter(served)
     rates = []
     for curve, cases in zip(curves, wanted, strict=True):
         best, over_b = _rates(curve, cases[:: len(settings)], [*islice(totals, len(cases))])
         least, most = np.array([(point.least, point.most) for point in curve.points]).T
         rates.append((curve, best, over_b, (best, least, most)))
-    known, told = priors(), list[ToldByTexts]()
-    tables = [
-        np.array([log_likelihoods(*printed, noise, shares) for *_, printed in rates])
-        for shares in known.values()
-    ]
-    for words, one in zip(known, tables, strict=True):
-        chances = posterior(one.sum(axis=0))
-        clocks = tuple(chances.reshape(len(CLOCKS), -1).sum(axis=1).tolist())
-        known_bits = {"bits": bits(chances), "cache_bits": bits(of_caches(chances))}
-        told.append(ToldByTexts(shares=words, clocks=clocks, **known_bits))
+    known, told, tables = priors(), [], []
+    for words, shares in known.items():
+        tables.append(np.array([log_likelihoods(*at, noise, shares) for *_, at in rates]))
+        chances = posterior(tables[-1].sum(axis=0))
+        told.append(
+            ToldByTexts(
+                shares=words,
+                bits=bits(chances),
+                cache_bits=bits(of_caches(chances)),
+                clocks=tuple(chances.reshape(len(CLOCKS), -1).sum(axis=1).tolist()),
+            )
+        )
     table, shares = tables[0], next(iter(known.values()))
     fitted = []
     for (curve, best, over_b, _), own in zip(rates, table, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import find_product, products
@@ -35,9 +35,6 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.serial import Line, PositiveInt, Recorded, Size, as_record, read_recorded
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 R = TypeVar("R", bound=Attempt)
 
@@ -279,7 +276,28 @@ def _draw(lineages: Sequence[Lineage], path: Path | str) -> None:
     width = (WIDTH - _NAMES) / len(lineages) - 0.2
     for axes, lineage, own in zip(panels, lineages, shown, strict=True):
         axes.yaxis.update_units(rows)
-        _draw_panel(axes, lineage, own, colours)
+        style_axes(axes)
+        axes.set_xscale("log")
+        axes.grid(visible=False, axis="y")
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        origin = own[0].gflops or 0.0
+        axes.axvline(origin, color=INK, linewidth=0.9)
+        marks = [(str(s.plan), s.gflops or 0.0, "o", colours[s.executor], 7.0) for s in own]
+        for name, rate, _, colour, _ in marks:
+            axes.plot([origin, rate], [name] * 2, color=colour, linewidth=5, solid_capstyle="butt")
+        marks += [
+            (title_of(one), rate_of(one), _LIBRARY_MARK, INK, 6.0) for one in lineage.libraries
+        ]
+        for name, rate, mark, colour, size in marks:
+            axes.plot(rate, name, mark, color=colour, markersize=size, clip_on=False)
+            numbers = (_digits(rate), _RATE_POINTS), (_multiple(rate / origin), _TIMES_POINTS)
+            for text, offset in numbers:  # right of the axes, away from lines
+                axes.annotate(
+                    text, (1.0, name), (offset, 0), xycoords=("axes fraction", "data"),
+                    textcoords="offset points", fontsize=_SMALL, color=INK, annotation_clip=False,
+                    ha="right", va="center",
+                )  # fmt: skip
         devices = "; ".join(dict.fromkeys(str(step.device) for step in own))
         title = lines_of(f"n = {lineage.size} on {devices}", width, _SMALL)
         axes.set_title("\n".join(title), loc="left", fontsize=_SMALL, color=INK)
@@ -308,39 +326,9 @@ def _draw(lineages: Sequence[Lineage], path: Path | str) -> None:
     )
 
 
-def _draw_panel(
-    axes: Axes, lineage: Lineage, steps: Sequence[Timed], colours: dict[str, str]
-) -> None:
-    """The origin as a line, a bar from it for each method, and a mark for each library."""
-    style_axes(axes)
-    axes.set_xscale("log")
-    axes.grid(visible=False, axis="y")
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    origin = steps[0].gflops or 0.0
-    axes.axvline(origin, color=INK, linewidth=0.9)
-    for step in steps:
-        rate, colour, name = step.gflops or 0.0, colours[step.executor], str(step.plan)
-        axes.plot([origin, rate], [name] * 2, color=colour, linewidth=5, solid_capstyle="butt")
-        axes.plot(rate, name, "o", color=colour, markersize=7, clip_on=False)
-        _write(axes, name, rate, origin)
-    for library in lineage.libraries:
-        rate, name = rate_of(library), title_of(library)
-        axes.plot(rate, name, _LIBRARY_MARK, color=INK, markersize=6, clip_on=False)
-        _write(axes, name, rate, origin)
-
-
-def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
-    """A row's numbers, right of the axes, away from lines."""
-    ratio = rate / origin
-    # A small part of the origin is a fraction, which is as short.
-    multiple = f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"
-    for text, offset in ((_digits(rate), _RATE_POINTS), (multiple, _TIMES_POINTS)):
-        axes.annotate(
-            text, (1.0, row), (offset, 0), xycoords=("axes fraction", "data"),
-            textcoords="offset points", fontsize=_SMALL, color=INK, annotation_clip=False,
-            horizontalalignment="right", verticalalignment="center",
-        )  # fmt: skip
+def _multiple(ratio: float) -> str:
+    """A multiple of the origin; a small part is a fraction, which is as short."""
+    return f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"
 
 
 def _digits(value: float) -> str:

@@ -99,8 +99,7 @@ class Multichannel(Result):
         adds, read = list[MultiplyAdd](), dict[str, TracedInstruction]()
         [visit] = self.trace.visits
         for step in visit.steps or ():
-            factors = [read.get(o.text.partition(".")[0]) for o in step.operands[:-1]]
-            match factors:
+            match [read.get(o.text.partition(".")[0]) for o in step.operands[:-1]]:
                 case [TracedInstruction() as x, TracedInstruction() as y]:
                     adds.append(MultiplyAdd(x, y, step))
             if step.texel is not None:
@@ -123,25 +122,20 @@ class Multichannel(Result):
         """The matrices, with the texels framed that the fragment uses, and below its work."""
         adds, (column, row), (rows, columns) = self.multiply_adds, self.trace.texel, self.halves[2]
         figure = new_figure(height_inches=_MATRICES + _ROW * len(adds))
-        (upper,), (lower,) = figure.subfigures(
-            2, 1, squeeze=False, height_ratios=[_MATRICES, _ROW * len(adds)]
-        )
+        upper, lower = figure.subfigures(2, 1, height_ratios=[_MATRICES, _ROW * len(adds)])  # type: ignore
         for part in (upper, lower):
             part.set_facecolor("none")
         texels = [lookup.texel for add in adds for lookup in add[:2] if lookup.texel]
-        matrices = {"X": self.a, "Y": self.b, "Z": self.z}
-        for unit, (axes, (name, values), half) in enumerate(
-            zip(upper.subplots(1, 3), matrices.items(), self.halves, strict=True)
-        ):
+        matrices = (self.a, self.b, self.z)
+        for unit, axes in enumerate(upper.subplots(1, 3)):
             marked = [(t.y, t.x) for t in texels if t.unit == unit] or [(row, column)]
-            _draw_matrix(axes, name, values, half, marked)
-        for number, (add, places) in enumerate(
-            zip(adds, lower.subplots(len(adds), len(_HEADS), squeeze=False), strict=True)
-        ):
-            for axes, head, vector in zip(places, _HEADS, _vectors(add), strict=True):
+            _draw_matrix(axes, "XYZ"[unit], matrices[unit], self.halves[unit], marked)
+        grid = lower.subplots(len(adds), len(_HEADS), squeeze=False)
+        for axes, head in zip(grid[0], _HEADS, strict=True):
+            axes.set_title(head, fontsize=_SMALL, weight="bold")
+        for add, places in zip(adds, grid, strict=True):
+            for axes, vector in zip(places, _vectors(add), strict=True):
                 _draw_cells(axes, *(np.reshape([*part], (2, 2)) for part in vector))
-                if not number:
-                    axes.set_title(head, fontsize=_SMALL, weight="bold")
         count, steps = rows * columns, len(adds) // 2
         first, second = ("X.{} × Y.{}".format(*add.channels) for add in adds[:2])
         save_figure(
@@ -190,15 +184,13 @@ def demonstrate(
     sizes = {name: p.parameters[name] for name in ("m", "l", "n")}
     at_once = METHOD.builder(**sizes, block=-(-len(operands["B"]) // 2))
     plan = at_once.plan()
-    extents = [plan.texture(name).extent for name in ("A", "B", "C")]
-    x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
-    texel = texel or (min(1, z_half[1] - 1), 0)
-    by = executor.name
+    x, y, z = (plan.texture(name).extent for name in ("A", "B", "C"))
+    texel, by = texel or (min(1, z.width - 1), 0), executor.name
     return Multichannel(
         a=operands["A"],
         b=operands["B"],
         z=executor.run(plan, operands, EXACT).outputs["C"],
-        halves=(x_half, y_half, z_half),
+        halves=((x.height, x.width), (y.height, y.width), (z.height, z.width)),
         trace=trace(at_once, texel, operands, "C", executor=by, machine=EXACT, instructions=True),
     )
 

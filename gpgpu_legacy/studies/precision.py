@@ -31,7 +31,6 @@ overflows or saturates, and if the coordinates that a program computes are numbe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import nan
 from pathlib import Path
@@ -45,6 +44,7 @@ from gpgpu_legacy.api.command.frame import Report, answers
 from gpgpu_legacy.api.command.options import arithmetic_names
 from gpgpu_legacy.api.command.words import ARITHMETICS as NAMES
 from gpgpu_legacy.api.command.words import Jobs, Seed, split
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_whole
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, Fixed, find_arithmetic
@@ -211,7 +211,7 @@ def _entries(row: Accuracy) -> tuple[Entry, ...]:
 # What is measured -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrecisionCase:
     """A product to measure. p: what builds it. size: n."""
 

@@ -18,7 +18,6 @@ have a panel of their own, with the peak of kernels and the same memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +29,7 @@ from gpgpu_legacy.api.command.frame import Report, answers
 from gpgpu_legacy.api.command.options import chip_names
 from gpgpu_legacy.api.command.words import BUDGET_S, Executors, Seconds, Size, warn_if_busy
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import calibration
 from gpgpu_legacy.measure.bench import Bench, Setting
@@ -210,7 +210,7 @@ class Roofline(Result):
 # Making it --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoofProduct:
     """A square product.
 

@@ -15,7 +15,6 @@ lines every such reuse hits, with `never` lines none does. docs/explanation/tile
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import lcm
 from typing import Annotated
@@ -26,6 +25,7 @@ from gpgpu_legacy.api.command.words import BLOCK, QUICK_SIZE, SIZE, AccessOption
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.simulate import Progress, cache_run, operand_tallies
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, RGBA32F
@@ -33,7 +33,7 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grid
 from gpgpu_legacy.serial import Record, as_record
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tiles:
     """A product in tiles: N, b, T and w, all in texels."""
 
@@ -202,7 +202,7 @@ CONVENTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cases:
     """The cases to simulate: every tile in every cache.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,7 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
 from gpgpu_legacy.cache.caches import parse_cache
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, not_run_grids
@@ -80,25 +82,23 @@ class Setting(Record):
 
 
 def settings(
-    caches: Iterable[str], rasters: Iterable[str], layouts: Iterable[str], in_flight: Iterable[int]
+    caches: Sequence[str], rasters: Iterable[str], layouts: Iterable[str], in_flight: Iterable[int]
 ) -> tuple[Setting, ...]:
     """Every combination of these spellings; those that differ only in the cache are adjacent.
 
     Raises InputError for unknown spellings, and for a number in flight that Access refuses.
     """
-    orders = dict.fromkeys(
-        parse_access(layout, raster, in_flight=number)
-        for raster, layout, number in product(rasters, layouts, in_flight)
-    )
     return tuple(
-        Setting(
-            cache=cache,
-            raster=access.raster.name,
-            layout=access.layout.name,
-            in_flight=access.in_flight,
-        )
-        for access, cache in product(
-            orders, dict.fromkeys(str(parse_cache(text)) for text in caches)
+        dict.fromkeys(
+            Setting(
+                cache=str(parse_cache(cache)),
+                raster=access.raster.name,
+                layout=access.layout.name,
+                in_flight=access.in_flight,
+            )
+            for raster, layout, number in product(rasters, layouts, in_flight)
+            for access in [parse_access(layout, raster, in_flight=number)]
+            for cache in caches
         )
     )
 
@@ -172,7 +172,7 @@ class Measure(Enum):
         }[self]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judgement:
     """A blocked method in a setting, at all its blocks, beside the method before it there.
 
@@ -336,13 +336,14 @@ def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
         """The number of settings for each number of fragments in flight."""
         every = _settings(judged)
         some = every - _settings(judgement for judgement in judged if not holds(judgement))
-        numbers = sorted({setting.in_flight for setting in every})
-        counts, totals = (
-            [sum(setting.in_flight == number for setting in settings) for number in numbers]
-            for settings in (some, every)
+        counts, totals = (Counter(setting.in_flight for setting in of) for of in (some, every))
+        numbers = sorted(totals)
+        of = [totals[number] for number in numbers]
+        held = _series(counts[number] for number in numbers)
+        return (
+            f"{held} of {_series(of if len({*of}) > 1 else of[:1])} settings with "
+            f"{_series(numbers)} in flight"
         )
-        of = totals if len({*totals}) > 1 else totals[:1]
-        return f"{_series(counts)} of {_series(of)} settings with {_series(numbers)} in flight"
 
     def everywhere(judgement: Judgement) -> bool:
         signs = {judgement.sign(measure, block) for block in judgement.by_block}
