@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from math import nan
+from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,9 +67,6 @@ from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.shared.operands import check_parameters
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 F64 = NDArray[np.float64]
 
@@ -135,10 +132,10 @@ class Precision(Result):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The errors at the largest size, of data that fit. whole: at all sizes, of all data."""
-        rows, caption = [*self.measurements], "The error against float64, and its bound."
+        rows, caption = self.measurements, "The error against float64, and its bound."
         if not whole:
             largest = max((row.size for row in rows), default=0)
-            rows = [row for row in self.fitting() if row.size == largest]
+            rows = tuple(row for row in self.fitting() if row.size == largest)
             caption = (
                 f"The error against float64 at n = {largest}, and its bound; --all has all sizes."
             )
@@ -180,15 +177,30 @@ class Precision(Result):
             titles.append(", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else ""))
         figure, places = new_panels(
             titles,
-            _COLUMNS,
+            2,
             3.2,
             x="size n of the n×n matrices; fixed-point data scaled to fit",
             y="largest error, of the largest element",
         )
-        names = list(dict.fromkeys(row.arithmetic for row in shown))
+        names = dict.fromkeys(row.arithmetic for row in shown)
+        styles = dict(zip(names, zip(cycle(COLOURS), cycle(MARKS), strict=False), strict=False))
         for axes, kind in zip(places, panels, strict=True):
-            _draw_panel(axes, [row for row in shown if row.kind == kind], names)
-        for axes in places[-_COLUMNS:]:  # those with no panel below
+            axes.set_yscale("log")
+            own = [row for row in shown if row.kind == kind]
+            for name in dict.fromkeys(row.arithmetic for row in own):
+                colour, mark = styles[name]
+                line = sorted((r for r in own if r.arithmetic == name), key=lambda row: row.size)
+                sizes, bounds, errors = zip(
+                    *((r.size, r.bound, r.max_error) for r in line), strict=True
+                )
+                axes.plot(sizes, bounds, "--", color=colour, linewidth=1.0)
+                axes.plot(
+                    sizes, errors, marker=mark, color=colour, linewidth=1.6, markersize=4.5,
+                    label=name,
+                )  # fmt: skip
+            set_powers_of_two(axes, sorted({row.size for row in own}))
+            label_lines(axes)
+        for axes in places[-2:]:  # those with no panel below
             axes.tick_params(labelbottom=True)
         save_figure(
             figure,
@@ -281,9 +293,9 @@ def _wants_scaling(plan: Plan, arithmetic: Arithmetic) -> bool:
 def operands(case: PrecisionCase, seed: int) -> tuple[F32, F32]:
     """A and B of a case: the same for every method, format and arithmetic."""
     generator = np.random.default_rng([as_whole("seed", seed), case.size])
-    shape = (case.size, case.size)
     limit = np.float32(1.0 if case.data is Data.AS_IT_COMES else 1.0 / np.sqrt(case.size))
-    return limit * generator.random(shape, np.float32), limit * generator.random(shape, np.float32)
+    a, b = limit * generator.random((2, case.size, case.size), np.float32)
+    return a, b
 
 
 def measure(
@@ -358,18 +370,18 @@ def error_bound(a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, 
     """
     v, f, _ = _storage(texture_format)
     u, e = arithmetic.errors
-    reading, storing = _exact(arithmetic, texture_format)
-    read_u, read_e = (0.0, 0.0) if reading else (u, e)
+    reads_exactly, stores_exactly = _exact(arithmetic, texture_format)
+    read_u, read_e = (0.0, 0.0) if reads_exactly else (u, e)
     length, passes, blends = a.shape[1], _passes(plan), _blends(plan)
     floats = texture_format.numeric is Numeric.FLOAT
 
-    wide_a, wide_b = np.abs(a).astype(np.float64), np.abs(b).astype(np.float64)
-    read_a, read_b = ((1 + read_u) * ((1 + v) * wide + f) + read_e for wide in (wide_a, wide_b))
-    exact, product = wide_a @ wide_b, read_a @ read_b
+    wide = [np.abs(matrix).astype(np.float64) for matrix in (a, b)]
+    read_a, read_b = ((1 + read_u) * ((1 + v) * one + f) + read_e for one in wide)
+    exact, product = wide[0] @ wide[1], read_a @ read_b
 
     additions = length - passes if blends else length - 1
     blended = passes - 1 if blends and floats else 0
-    stores = passes * ((not storing) + (blends and floats))
+    stores = passes * ((not stores_exactly) + (blends and floats))
     grown = (1 + u) ** additions * (1 + _FLOAT32) ** blended * (1 + v) ** stores
     absolute = additions * (e if u else 0.0) + stores * f
     sums = (1 + u) * product + length * e
@@ -415,32 +427,6 @@ def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:
     count = max(max(extent.width, extent.height) for extent in extents)
     centres = np.arange(count, dtype=np.float32) + np.float32(0.5)
     return bool(np.array_equal(arithmetic.round(centres), centres))
-
-
-# The picture ------------------------------------------------------------------------------------
-
-_COLUMNS = 2
-
-
-def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:
-    axes.set_yscale("log")
-    for name in dict.fromkeys(row.arithmetic for row in rows):
-        style = names.index(name)
-        line = sorted((row for row in rows if row.arithmetic == name), key=lambda row: row.size)
-        sizes = [row.size for row in line]
-        colour, mark = COLOURS[style % len(COLOURS)], MARKS[style % len(MARKS)]
-        axes.plot(sizes, [row.bound or nan for row in line], "--", color=colour, linewidth=1.0)
-        axes.plot(
-            sizes,
-            [row.max_error for row in line],
-            marker=mark,
-            color=colour,
-            linewidth=1.6,
-            markersize=4.5,
-            label=name,
-        )
-    set_powers_of_two(axes, sorted({row.size for row in rows}))
-    label_lines(axes)
 
 
 # The command --------------------------------------------------------------------------------------

@@ -151,47 +151,39 @@ class TileTable(Result):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A row for each cache and tile, and the cases not simulated."""
-        heads = (
-            "cache", "T", "tiles", "A by formula", "simulated", "B by formula", "simulated",
-            "sums by formula", "simulated", "in all, bytes", "holds",
-        )  # fmt: skip
         order = f"raster order {self.raster}, texture layout {self.layout}"
         if self.in_flight > 1:
             order += f", {self.in_flight} fragments in flight"
-        caption = (
-            f"govindaraju-tiled, n = {self.size}, b = {self.block}, {order}: how often each of the "
-            f"{self.texels}×{self.texels} texels of a matrix comes from memory."
-        )
         texture_bytes = RGBA32F.texel_bytes * self.texels**2
-        rows = tuple(
-            (
-                row.cache,
-                row.tile,
-                f"{row.across}×{row.across}",
-                *(entry for one in row.traffic for entry in one.fetches(texture_bytes)),
-                sum(one.simulated for one in row.traffic),
-                row.holds,
-            )
-            for row in self.rows
-        )
-        grids = not_run_grids(
-            (case, "the budget was spent before the end") for case in self.not_run
-        )
-        if rows:
-            notes = tuple(self._notes(whole=whole))
-            grids.insert(0, Grid("tiles", caption, heads, rows, notes))
-        return grids
+        grid = Grid(
+            "tiles",
+            f"govindaraju-tiled, n = {self.size}, b = {self.block}, {order}: how often each of the "
+            f"{self.texels}×{self.texels} texels of a matrix comes from memory.",
+            ("cache", "T", "tiles", "A by formula", "simulated", "B by formula", "simulated",
+             "sums by formula", "simulated", "in all, bytes", "holds"),
+            tuple(
+                (
+                    row.cache,
+                    row.tile,
+                    f"{row.across}×{row.across}",
+                    *(entry for one in row.traffic for entry in one.fetches(texture_bytes)),
+                    sum(one.simulated for one in row.traffic),
+                    row.holds,
+                )
+                for row in self.rows
+            ),
+            tuple(self._notes(whole=whole)),
+        )  # fmt: skip
+        spent = "the budget was spent before the end"
+        return [grid] * bool(self.rows) + not_run_grids((case, spent) for case in self.not_run)
 
     def _notes(self, *, whole: bool) -> Iterator[str]:
         if whole:
             yield CONVENTIONS
-        for rows, which in (
-            ([row for row in self.rows if row.assumed], "such a cache and order"),
-            ([row for row in self.rows if not row.assumed], "another cache or order"),
-        ):
-            if rows:
-                within = sum(row.holds for row in rows)
-                yield f"As the formulas say, with {which}: {within} of {len(rows)}."
+        for assumed, which in (True, "such a cache and order"), (False, "another cache or order"):
+            held = [row.holds for row in self.rows if row.assumed is assumed]
+            if held:
+                yield f"As the formulas say, with {which}: {sum(held)} of {len(held)}."
 
 
 CONVENTIONS = (
@@ -289,7 +281,7 @@ def _row(cases: Cases, cache: Cache, tile: int, report: Progress) -> TileRow:
     texture_bytes = plan.texture("A").size_bytes
     a, b = (tally.bytes_from_memory for tally in operand_tallies(plan, result))
     simulated = (a, b, result.bytes_from_memory - a - b)
-    of_a, of_b, of_sums = (
+    traffic = (
         Traffic(least=least * texture_bytes, most=most * texture_bytes, simulated=taken)
         for (least, most), taken in zip(tiles.fetches(cache.lines), simulated, strict=True)
     )
@@ -297,9 +289,7 @@ def _row(cases: Cases, cache: Cache, tile: int, report: Progress) -> TileRow:
         cache=str(cache),
         tile=tile,
         across=tiles.across,
-        a=of_a,
-        b=of_b,
-        sums=of_sums,
+        **dict(zip(("a", "b", "sums"), traffic, strict=True)),
         assumed=cache.sets == 1 and cache.policy is Policy.LRU and cases.access == Access(),
     )
 

@@ -54,8 +54,7 @@ def matrices_for(
     fits = all(shapes[name] == np.shape(matrix) for name, matrix in own.items())
     if given or (seed is None and fits):
         return as_operands(p.plan(), given or own)
-    samples = {} if sample is None else dict.fromkeys(own, sample)
-    return sample_inputs(p.plan(), samples, seed or 0)
+    return sample_inputs(p.plan(), dict.fromkeys(own, sample) if sample else {}, seed or 0)
 
 
 def check_parameters(p: PlanBuilder, free: Container[str]) -> None:
