@@ -111,25 +111,20 @@ class FormulaTables(RecordedResult, kw_only=True):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A grid for each table, one of every method's costs and one of the times, if any."""
-        result = [self._analysis(table) for table in self.tables]
-        if self.methods:
-            result.append(self._every_method())
-        return [*result, *(self.times.grids() if self.times else ())]
+        every = [self._every_method()] if self.methods else []
+        return [
+            *map(self._analysis, self.tables),
+            *every,
+            *(self.times.grids() if self.times else ()),
+        ]
 
     def _analysis(self, table: CheckedTable) -> Grid:
         published = table.published
+        heads = [
+            "method", "passes", "fragments / pass", f"{published.unit} / fragment",
+            f"total {published.unit}", "published total", "recovered total", "agrees",
+        ]  # fmt: skip
         own = _OWN_COLUMNS[published.quantity]
-        heads = (
-            "method",
-            "passes",
-            "fragments / pass",
-            f"{published.unit} / fragment",
-            f"total {published.unit}",
-            "published total",
-            "recovered total",
-            "agrees",
-            *(head for head, _ in own),
-        )
         rows = tuple(
             (
                 row.method,
@@ -137,9 +132,16 @@ class FormulaTables(RecordedResult, kw_only=True):
                 Formula(row.total.published),
                 "none found" if row.total.counted is None else Formula(row.total.counted),
                 row.agrees,
-                *(value(row) for _, value in own),
+                *(value(row) for value in own.values()),
             )
             for row in table.rows
+        )
+        differences = (
+            f"{row.method}, {head.replace(heads[4], 'total')}: published {cell.published}, "
+            f"counted {cell.counted}."
+            for row in table.rows
+            for head, cell in zip(heads[1:5], row.cells, strict=True)
+            if not cell.agrees
         )
         paper = next(p for p in papers() if published.id.startswith(p.id))
         number = published.id.rsplit("-", 1)[-1]
@@ -147,21 +149,15 @@ class FormulaTables(RecordedResult, kw_only=True):
             f"{paper.short}, Table {number} ({published.where}): {published.caption} "
             f"Values at n = {self.size}, b = {self.block}."
         )
-        return Grid(published.id, caption, heads, rows, (published.note, *_differences(table)))
+        notes = (published.note, *differences)
+        return Grid(published.id, caption, (*heads, *own), rows, notes)
 
     def _every_method(self) -> Grid:
         heads = (
-            "method",
-            "year",
-            "b",
-            "draws or dispatches",
-            "arithmetic",
-            "lookups or loads",
-            "bytes requested",
-            "multiply-adds / byte",
-            "shared loads",
+            "method", "year", "b", "draws or dispatches", "arithmetic", "lookups or loads",
+            "bytes requested", "multiply-adds / byte", "shared loads",
             *(f"bytes transacted, {name}" for name in self.methods[0].bytes_transacted),
-        )
+        )  # fmt: skip
         rows = tuple(
             (
                 cost.method,
@@ -188,27 +184,16 @@ class FormulaTables(RecordedResult, kw_only=True):
         return Grid("every-method", caption, heads, rows, (note,))
 
 
-_OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[CheckedRow], Entry]], ...]] = {
-    "bytes_requested": (
-        ("copied, bytes", lambda row: row.counts.copy_bytes),
-        ("geometry, bytes", lambda row: row.counts.geometry_bytes),
-    ),
-    "arithmetic": (
-        ("lookups / fragment", lambda row: row.lookups_per_fragment),
-        ("program with END", lambda row: row.program_length + 1),
-    ),
+_OWN_COLUMNS: dict[str, dict[str, Callable[[CheckedRow], Entry]]] = {
+    "bytes_requested": {
+        "copied, bytes": lambda row: row.counts.copy_bytes,
+        "geometry, bytes": lambda row: row.counts.geometry_bytes,
+    },
+    "arithmetic": {
+        "lookups / fragment": lambda row: row.lookups_per_fragment,
+        "program with END": lambda row: row.program_length + 1,
+    },
 }
-
-
-def _differences(table: CheckedTable) -> list[str]:
-    """A line for every column that does not agree, with both formulas."""
-    heads = ("passes", "fragments / pass", f"{table.published.unit} / fragment", "total")
-    return [
-        f"{row.method}, {head}: published {cell.published}, counted {cell.counted}."
-        for row in table.rows
-        for head, cell in zip(heads, row.cells, strict=True)
-        if not cell.agrees
-    ]
 
 
 def formula_tables(
@@ -254,21 +239,20 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[CheckedT
 
 def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) -> CheckedRow:
     product = Product(published.method, size, block)
-
-    def cell(column: str, quantity: str) -> CheckedCell:
+    cells = {}
+    for column, quantity in table.quantities.items():
         formula, known = getattr(published, column), recovered(product.method, quantity, None)
-        return CheckedCell(
+        cells[column] = CheckedCell(
             value=count(product, quantity),
             published=formula,
             counted=None if known is None else str(known),
             agrees=same_formula(known, formula),
         )
-
     counts = product.counts
     return as_record(
         CheckedRow,
         published,
-        **{column: cell(column, quantity) for column, quantity in table.quantities.items()},
+        **cells,
         counts=counts,
         lookups_per_fragment=counts.lookup // counts.fragments,
         program_length=count(product, "program_length"),

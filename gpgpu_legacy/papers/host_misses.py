@@ -247,10 +247,9 @@ def sizes_beside(published_ms: Mapping[int, float]) -> dict[int, tuple[int, ...]
     """
     sizes = sorted(published_ms)
     near = {n: tuple(k for k in sizes if 0 < abs(k - n) <= _BESIDE * n) for n in sizes}
-    nearest = zip(sizes, sizes[1:], sizes[2:], strict=False)
-    return {n: near[n] for n in sizes if near[n]} | {
-        n: (below, above) for below, n, above in nearest if not near[n]
-    }
+    for below, n, above in zip(sizes, sizes[1:], sizes[2:], strict=False):
+        near[n] = near[n] or (below, above)
+    return {n: beside for n, beside in near.items() if beside}
 
 
 def times_beside(published_ms: Mapping[int, float]) -> dict[int, float]:

@@ -284,12 +284,27 @@ def _by(off: float) -> str:
 
 
 def _alternative(inputs: Inputs, claim: Claim, entry: Alternative) -> str:
+    """The sentence of an alternative, which takes from its claim what it leaves out."""
+    unit = claim.unit if entry.unit is None else entry.unit
+    if entry.derive is None:
+        entry = with_fields(
+            entry,
+            derive=claim.derive,
+            arguments=claim.arguments | entry.arguments,
+            over=claim.over if entry.over is None else entry.over,
+            times=claim.times,
+        )
+    elif not claim.is_of_text:
+        place = {name: claim.arguments[name] for name in _PLACE & claim.arguments.keys()}
+        entry = with_fields(entry, arguments=entry.arguments | place)
     try:
-        value = shown(_derive(inputs, claim, entry))
+        return f"{entry.assuming} {shown(_derive(inputs, claim, entry))}{unit and ' '}{unit}."
     except InputError as error:
         return f"{entry.assuming} not known: {error}."
-    return f"{entry.assuming} {value}{entry.unit and ' '}{entry.unit}."
 
+
+_PLACE = {"size", "block"}
+"""The arguments that a claim of a cell has from its place."""
 
 _DIGITS = 5
 _PRINTED_DIGITS = 12

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from gpgpu_legacy.papers.audit.model import (
@@ -174,17 +175,14 @@ class Audit(RecordedResult, kw_only=True):
         """
         is_all = whole or self.only
         shown = [one for one in self.claims if is_all or one.verdict is AuditVerdict.DIFFERS]
-        grids = [
-            _verdicts(name, claims)
-            for name in self.verdicts
-            if (claims := [one for one in shown if one.paper == name])
-        ]
+        grids = [_verdicts(name, [*own]) for name, own in groupby(shown, lambda one: one.paper)]
         grids.append(_counts("findings", "Findings, by cause.", self.findings, _FINDINGS))
         grids.append(_counts("claims", "Their claims.", self.verdicts, _VERDICTS))
         if any(one.turned for one in self.claims):
             grids.append(_turned(self.claims))
         if whole:
-            grids.append(self._left_out())
+            rows = tuple((o.paper, o.where, ", ".join(o.numbers), o.reason) for o in self.left_out)
+            grids.append(Grid("left-out", "Left out.", ("paper", "where", "numbers", "why"), rows))
         for name, caption, lines in (
             ("failed", "Claims that cannot be computed.", self.failed),
             ("changes", "Differences from the recorded verdicts.", self.changes),
@@ -192,11 +190,6 @@ class Audit(RecordedResult, kw_only=True):
             if lines:
                 grids.append(Grid(name, caption, (name,), tuple((line,) for line in lines)))
         return grids
-
-    def _left_out(self) -> Grid:
-        """The numbers that are not claims, and why."""
-        rows = tuple((o.paper, o.where, ", ".join(o.numbers), o.reason) for o in self.left_out)
-        return Grid("left-out", "Left out.", ("paper", "where", "numbers", "why"), rows)
 
 
 _FINDINGS = (
@@ -292,8 +285,9 @@ def audit_of(
 
     turn: whether to change the inputs that the listed claims name.
     """
-    papers = {finding.paper.id: finding.paper for finding in findings}
-    of = {name: [f for f in findings if f.paper.id == name] for name in papers}
+    of: dict[str, list[Finding]] = {}
+    for finding in findings:
+        of.setdefault(finding.paper.id, []).append(finding)
     return Audit(
         **provenance(),
         claims=tuple(_judged(f, turn=turn) for f in findings if not only or f.verdict in only),
@@ -304,8 +298,8 @@ def audit_of(
         },
         left_out=tuple(
             as_record(LeftOutNumbers, left, paper=name)
-            for name, paper in papers.items()
-            for left in paper.left_out
+            for name, own in of.items()
+            for left in own[0].paper.left_out
         ),
         failed=tuple(f.claim.reason for f in findings if f.failed),
         changes=tuple(changes),
@@ -313,8 +307,7 @@ def audit_of(
 
 
 def _judged(finding: Finding, *, turn: bool) -> JudgedClaim:
-    claim = finding.claim
-    after = turned(finding) if turn else None
+    claim, after = finding.claim, turned(finding) if turn else None
     return as_record(
         JudgedClaim,
         finding,
@@ -323,9 +316,7 @@ def _judged(finding: Finding, *, turn: bool) -> JudgedClaim:
         computed=_plain(finding.computed),
         repaired=claim.repaired or None,
         turned_by=words(claim) or None,
-        turned=None
-        if after is None
-        else Turned(computed=_plain(after.computed), verdict=after.verdict),
+        turned=after and as_record(Turned, after, computed=_plain(after.computed)),
         derived_by=claim.derive,
         derived=how_derived(claim) or None,
     )

@@ -5,15 +5,13 @@ A claim is one of the text, or one for each cell of the tables and matrices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from importlib.resources import files
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.published.schema import (
-    Alternative,
-    Argument,
     CellEntry,
     Citation,
     ClaimEntry,
@@ -139,7 +137,6 @@ class Claim(ClaimHead, kw_only=True):
     published: Published
     rule: Rule
     tolerance: float
-    alternatives: tuple[Alternative, ...] = ()
     reading: Published = None
 
     @property
@@ -165,26 +162,7 @@ def text_claim(entry: ClaimEntry) -> Claim:
         published=None if entry.published is None else entry.published.value,
         rule=entry.rule or (Rule.EQUAL if entry.derive else Rule.NONE),
         tolerance=tolerance,
-        alternatives=tuple(_alternative(other, entry, entry.unit) for other in entry.alternatives),
         reading=None if entry.reading is None else entry.reading.value,
-    )
-
-
-def _alternative(
-    entry: Alternative,
-    claim: ClaimEntry | ColumnEntry,
-    unit: str,
-    place: Mapping[str, Argument] = {},
-) -> Alternative:
-    """An alternative with all that it takes from its claim. place: further arguments, of a cell."""
-    own = entry.derive is not None
-    return with_fields(
-        entry,
-        unit=unit if entry.unit is None else entry.unit,
-        derive=entry.derive or claim.derive or "",
-        arguments={**({} if own else claim.arguments), **entry.arguments, **place},
-        over=entry.over if own or entry.over is not None else claim.over,
-        times=entry.times if own else claim.times,
     )
 
 
@@ -259,9 +237,6 @@ def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry, *, by_blo
         where=claim.where,
         cause=column.cause or claim.cause,
         arguments={**column.arguments, **place},
-        alternatives=tuple(
-            _alternative(other, column, cell.unit, place) for other in column.alternatives
-        ),
     )
 
 

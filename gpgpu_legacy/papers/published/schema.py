@@ -291,11 +291,15 @@ class Judged(Derived):
     """A value that is recomputed and gets a verdict.
 
     turned_by: a change of an input that takes the agreement away; a claim that agrees has one.
-    cause: the name of what decides it, if several claims share that.
+    cause: the name of what decides it, if several claims share that. rests_on: the assumption under
+    which it agrees. reason: why ours differs, or why it is not checked.
     """
 
     turned_by: Change | None = None
     cause: str = ""
+    rests_on: str = ""
+    reason: str = ""
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class PrintedMatrix(Judged, kw_only=True):
@@ -308,7 +312,6 @@ class PrintedMatrix(Judged, kw_only=True):
     where: str
     rows: tuple[str, ...]
     derive: str
-    rests_on: str = ""
     rounding: float = 0.0
 
     @property
@@ -342,9 +345,6 @@ class ColumnEntry(Judged, kw_only=True):
     where: str
     derive: str
     rule: Rule = Rule.EQUAL
-    rests_on: str = ""
-    reason: str = ""
-    alternatives: tuple[Alternative, ...] = ()
 
 
 class ClaimHead(Judged, kw_only=True):
@@ -355,8 +355,6 @@ class ClaimHead(Judged, kw_only=True):
     quote: str = ""
     unit: str = ""
     derive: str | None = None
-    rests_on: str = ""
-    reason: str = ""
     repaired: str = ""
     source: str = ""
 
@@ -368,7 +366,6 @@ class ClaimEntry(ClaimHead, kw_only=True):
     reading: Printed | None = None
     rule: Rule | None = None
     tolerance: float | None = None
-    alternatives: tuple[Alternative, ...] = ()
 
 
 class LeftOut(Record):
