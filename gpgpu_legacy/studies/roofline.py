@@ -53,7 +53,7 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 from gpgpu_legacy.runtime.executor import Executor, executors
-from gpgpu_legacy.serial import Record, read_recorded
+from gpgpu_legacy.serial import Record, as_record, read_recorded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,8 +175,8 @@ class Roofline(Result):
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A table for each panel. whole: with where times are from."""
         return [
-            panel.grid("roofline" if not number else f"roofline-{number + 1}", whole=whole)
-            for number, panel in enumerate(self.panels)
+            panel.grid(f"roofline-{number}" if number > 1 else "roofline", whole=whole)
+            for number, panel in enumerate(self.panels, 1)
         ]
 
     def plot(self, path: Path) -> None:
@@ -232,34 +232,36 @@ def roofline(chips: Sequence[Profile], size: int, reached: Iterable[RoofProduct]
     its executor and, unless that runs on the host, on those of data sheets.
     """
     known = tuple(reached)
-    panels = [panel for chip in chips for panel in _panels(chip, size, known)]
-    return Roofline(size=size, panels=tuple(panels))
+    panels = tuple(
+        RoofPanel(
+            chip=machine.name,
+            title=machine.title,
+            executor=executor,
+            roofs=tuple(_roofs(machine)),
+            points=tuple(_point(machine, one) for one in [*bounds(machine, size), *products]),
+        )
+        for chip in chips
+        for machine, executor, products in _panels(chip, known)
+    )
+    return Roofline(size=size, panels=panels)
 
 
-def _panels(chip: Profile, size: int, known: Sequence[RoofProduct]) -> Iterator[RoofPanel]:
+def _panels(
+    chip: Profile, known: Sequence[RoofProduct]
+) -> Iterator[tuple[Profile, str | None, list[RoofProduct]]]:
+    """The panels of a chip: the profile of each, its executor, and the times known there."""
     if chip.executor is not None:
         own = [product for product in known if product.executor == chip.executor]
-        yield _panel(chip, chip.executor, [*bounds(chip, size), *_cases(chip), *own])
+        yield chip, chip.executor, [*_cases(chip), *own]
         return
     host = {e.name for e in executors() if e.capabilities.is_of_host}
     lowering = {e.name: e.capabilities for e in executors() if e.capabilities.fuses_passes}
     there = [product for product in known if product.executor not in host]
     drawn = [product for product in there if product.executor not in lowering]
-    yield _panel(chip, None, [*bounds(chip, size), *_cases(chip), *drawn])
+    yield chip, None, [*_cases(chip), *drawn]
     for name, capabilities in lowering.items():
         if own := [product for product in there if product.executor == name]:
-            lowered = as_lowered(chip, tiled=capabilities.stages_texels)
-            yield _panel(lowered, name, [*bounds(lowered, size), *own])
-
-
-def _panel(chip: Profile, executor: str | None, reached: Iterable[RoofProduct]) -> RoofPanel:
-    return RoofPanel(
-        chip=chip.name,
-        title=chip.title,
-        executor=executor,
-        roofs=tuple(_roofs(chip)),
-        points=tuple(_point(chip, product) for product in reached),
-    )
+            yield as_lowered(chip, tiled=capabilities.stages_texels), name, own
 
 
 # Products ----------------------------------------------------------------------------------------
@@ -312,7 +314,9 @@ def _point(chip: Profile, product: RoofProduct) -> RooflinePoint:
     gflops = 1e-9 * flops / product.seconds if product.seconds else None
     evidence = None if gflops is None else prediction.against(product.source)
     slack = SLACK if evidence is Evidence.CALIBRATION else 1.0
-    return RooflinePoint(
+    return as_record(
+        RooflinePoint,
+        product,
         plan=plan.name,
         size=plan.results[0].columns,
         parameters=dict(p.parameters),
@@ -320,8 +324,6 @@ def _point(chip: Profile, product: RoofProduct) -> RooflinePoint:
         bound_gflops=bound,
         binds=prediction.binds or "",
         gflops=gflops,
-        kind=product.kind,
-        where=product.where,
         evidence=evidence,
         above=gflops is not None and bound is not None and gflops > slack * bound,
     )

@@ -198,20 +198,20 @@ def _equal(claim: Claim, computed: Value) -> bool:
     published = claim.expected
     if isinstance(published, str) or isinstance(computed, str):
         return published == computed
-    ours, theirs = _bounds(computed), _numbers(published)
+    ours, theirs = _numbers(computed), _numbers(published)
     if len(ours) != len(theirs) or not theirs:
         return False
     slack = claim.tolerance * (1 + 1e-9)
     return all(
-        low <= number + slack and number - slack <= high
-        for (low, high), number in zip(ours, theirs, strict=True)
+        one.low <= number.value + slack and number.value - slack <= one.high
+        for one, number in zip(ours, theirs, strict=True)
     )
 
 
 def _within(claim: Claim, computed: Value) -> bool:
-    least, most = _numbers(claim.expected)
+    least, most = (number.value for number in _numbers(claim.expected))
     slack = claim.tolerance
-    return all(low >= least - slack and high <= most + slack for low, high in _bounds(computed))
+    return all(one.low >= least - slack and one.high <= most + slack for one in _numbers(computed))
 
 
 def _at_least(claim: Claim, computed: Value, sign: int = 1, slack: float = 0.0) -> bool:
@@ -231,28 +231,24 @@ _RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
 }
 
 
-def _bounds(value: Value) -> tuple[tuple[float, float], ...]:
-    if isinstance(value, Rounded):
-        return ((value.low, value.high),)
-    return tuple((number, number) for number in _numbers(value))
-
-
-def _numbers(value: Value | Published) -> tuple[float, ...]:
+def _numbers(value: Value | Published) -> tuple[Rounded, ...]:
+    """The numbers of a value, if it has any, with their bounds."""
     if value is None or isinstance(value, str):
         return ()
     if isinstance(value, Rounded):
-        return (value.value,)
-    return tuple(map(float, value)) if isinstance(value, tuple) else (float(value),)
+        return (value,)
+    numbers = map(float, value if isinstance(value, tuple) else (value,))
+    return tuple(Rounded(number, number, number) for number in numbers)
 
 
 def _single(value: Value | Published) -> float:
     numbers = _numbers(value)
-    return numbers[0] if len(numbers) == 1 else math.nan
+    return numbers[0].value if len(numbers) == 1 else math.nan
 
 
 def _off(claim: Claim, computed: Value) -> float | None:
     published, ours = _single(claim.published), _single(computed)
-    if isinstance(computed, bool) or not published or math.isnan(published) or math.isnan(ours):
+    if isinstance(computed, bool) or not published or math.isnan(published * ours):
         return None
     return ours / published - 1.0
 
@@ -323,7 +319,7 @@ def shown(value: Value | Published, digits: int = _DIGITS) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
-    return ", ".join(_digits(number, digits) for number in _numbers(value))
+    return ", ".join(_digits(number.value, digits) for number in _numbers(value))
 
 
 def _digits(number: float, digits: int) -> str:

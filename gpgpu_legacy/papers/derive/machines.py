@@ -17,11 +17,8 @@ from gpgpu_legacy.cache.simulate import Simulated, cache_run, memory_bytes, oper
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.hosts import Capability, Host, Processor
 from gpgpu_legacy.chips.profile import Profile
-from gpgpu_legacy.count.traffic import count_compute_pass
 from gpgpu_legacy.isa.expressions import (
-    Constant,
     Element,
-    Expression,
     Read,
     Swizzle,
 )
@@ -30,7 +27,6 @@ from gpgpu_legacy.isa.statements import (
     Loop,
     Store,
     statements_below,
-    with_expressions,
 )
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value, each_pass
 from gpgpu_legacy.papers.host_misses import HostMisses, simulate_host
@@ -238,21 +234,11 @@ def loads_of_an_iteration(product: Product, array: str) -> Value:
     return sum(load.array.name == array for load in loads)
 
 
-def elements_loaded(product: Product, arrays: Sequence[str]) -> Value:
-    """Elements of these arrays, which it only reads, that an invocation of a kernel loads."""
-
-    def loads(without: str = "") -> float:
-        def changed(node: Expression) -> Expression:
-            lost = isinstance(node, Element) and node.array.name == without
-            return Constant((0.0,), node.type) if lost else node
-
-        pass_ = _pass(product)
-        body = tuple(with_expressions(statement, changed) for statement in pass_.kernel.body)
-        other = replace(pass_, kernel=replace(pass_.kernel, body=body))
-        counted = count_compute_pass(product.plan, other)
-        return counted.global_loads / counted.invocations
-
-    return tuple(loads() - loads(array) for array in arrays)
+def elements_loaded(product: Product) -> Value:
+    """Elements of A and of B that an invocation of a kernel loads, on average."""
+    simulated = _simulated(product.plan, "8K,4way,64B", "scan", "linear", 1)
+    tallies = operand_tallies(product.plan, simulated)
+    return tuple(one.bytes_requested / (_FLOAT_BYTES * product.size**2) for one in tallies)
 
 
 def components_stored(product: Product) -> Value:
