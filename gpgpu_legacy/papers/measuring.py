@@ -115,7 +115,8 @@ def _able(series: Series, executors: Sequence[Executor]) -> list[Executor]:
 
 def _product(series: Series, cell: MeasuredCell) -> Product:
     assert series.method is not None
-    return Product(series.method, cell.size, cell.block, dynamic=series.dynamic, beta=series.beta)
+    beta = series.beta or None
+    return Product(series.method, cell.size, cell.block, dynamic=series.dynamic, beta=beta)
 
 
 _MATRICES = 6  # of a product: A, B, C, C's second framebuffer, and two for transfers

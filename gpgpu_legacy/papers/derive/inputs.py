@@ -67,7 +67,7 @@ Value = bool | int | float | str | tuple[float, ...] | Rounded | None
 class Product:
     """An n×n product by a method, as the paper has it; change: of its plan.
 
-    dynamic: with shared arrays whose size a launch sets. beta: where it is not 0, a C is added.
+    dynamic: with shared arrays whose size a launch sets. beta: if given, a C is added.
     sample: if given, the product has only as many rows and columns, each element a sum of n terms.
     """
 
@@ -78,7 +78,7 @@ class Product:
     texture_format: str | None = None
     dynamic: bool = False
     as_printed: bool = False
-    beta: float = 0.0
+    beta: float | None = None
     sample: int | None = None
     change: PlanChange | None = None
 
@@ -87,7 +87,7 @@ class Product:
         """The builder of its plan, without the change; of these fields, what the method has."""
         method, outer = find_product(self.method), self.sample or self.size
         own = {name: getattr(self, name, None) for name in method.parameters}
-        given = {name: value for name, value in own.items() if value}
+        given = {name: value for name, value in own.items() if value is not None}
         return method.builder(**given, m=outer, l=self.size, n=outer)
 
     @property
