@@ -161,6 +161,8 @@ def test_canonical_text_gives_the_program_again() -> None:
         ("PK2H r, r;", "PK2H is not supported"),
         ("MOV r, fragment.texcoord[A0.x];", "A0 is not supported"),
         ("CAL there;", "there is no label there"),
+        ("CAL 5;", "CAL does not take these"),
+        ("CAL |x|; x: RET;", "CAL does not take these"),
         ("x: CAL x;", "x is called inside 4 calls"),
         ("REP {2}; x: ENDREP;", "the label x is inside REP"),
         ("MOVC RC, r; RET (GT.x);", "RET under a condition"),

@@ -60,11 +60,13 @@ class Flow:
         """An instruction of branches, loops or subroutines. tested: in parentheses."""
         test = None if tested is None else self.reader.code_test(tested)
         is_wrong = (operand is not None) is not (word in _WITH_OPERAND)
+        if word == "CAL" and operand is not None:
+            is_decorated = operand.sign is not None or operand.absolute or not operand.word
+            is_wrong = is_decorated or not isinstance(operand.item, Path)
         if is_wrong or (test is not None and word not in ("BRK", "CAL", "RET")):
             raise _fault(f"{word} does not take these operands", f"as in {form(word)}", word)
         if word not in OPCODES:
-            path = operand and operand.item
-            label = path.elements[0].token if isinstance(path, Path) else None
+            label = None if operand is None else operand.token
             self.parts.append(_Call(word, label, test))
             return
         self._nest(word)
