@@ -8,7 +8,8 @@ import pytest
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.isa.kernel import element_of, numbered
+from gpgpu_legacy.isa.expressions import Element
+from gpgpu_legacy.isa.kernel import numbered, parts
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.kernels.bounds import MOST_ELEMENTS, unproven
 from gpgpu_legacy.plan.expand import without_tables
@@ -37,10 +38,9 @@ def all_unproven(plan: Plan) -> list[str]:
             extents = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
             lengths = {name: extent.width * extent.rows for name, extent in extents.items()}
             kernel = numbered(pass_.kernel)
-            found += [
-                f"{kernel.name} {element_of(kernel, number)}"
-                for number in unproven(pass_, lengths, count)
-            ]
+            elements = (part for part in parts(*kernel.body) if isinstance(part, Element))
+            named = {element.number: f"{kernel.name} {element}" for element in elements}
+            found += map(named.__getitem__, unproven(pass_, lengths, count))
     return found
 
 
