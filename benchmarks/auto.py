@@ -30,14 +30,15 @@ CHILD = """
 import json, sys, time
 what, parameters, name = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
 from gpgpu_legacy.api.pipeline import find
-from gpgpu_legacy.api.run import execute
+from gpgpu_legacy.api.run import Request
 from gpgpu_legacy.runtime.executor import executors
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE
 import numpy
 p = find(what, **parameters)
 plan, inputs = p.plan(), p.inputs()
 from gpgpu_legacy.predict import auto
 started = time.perf_counter()
-executor = execute(plan, inputs, name)[0]
+executor, _ = Request(plan, inputs, name, DEFAULT_MACHINE).run()
 print(json.dumps([executor.name, time.perf_counter() - started]))
 """
 

@@ -7,7 +7,7 @@ Four things, on every executor that works here or on those named:
 - sorts: a bitonic sort of 65 536 numbers, 136 passes of one program that differ in program.local
   alone (tests/sorting.py). A whole run of the prepared plan is compared with its own passes, and
   with a run that prepares the plan anew.
-- warm: the same by `execute`, which keeps plans prepared, the second time and later: with the plan
+- warm: the same by a Request, which keeps plans prepared, the second time and later: with the plan
   of the first time, and with an equal one. Both are compared with the passes.
 - cold: the same from a process's start to its end, with the code that is cached on disk.
 - moves: the operands of an n×n product up, and the product back, compared with CuPy's copies of the
@@ -35,10 +35,11 @@ from sorting import in_order, shuffled, sort_plan  # from tests/
 from turns import medians_in_turn, print_result, timed  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.api.run import execute
+from gpgpu_legacy.api.run import Request
 from gpgpu_legacy.measure.timing import OtherWork, versions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor, available, find_executor
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import Record, Recorded, provenance
 
@@ -143,7 +144,7 @@ def warm(executor: Executor) -> Warm:
     passes: list[float] = []
 
     def run(on: Plan) -> None:
-        _, result = execute(on, given, executor.name)
+        _, result = Request(on, given, executor.name, DEFAULT_MACHINE).run()
         passes.append(result.timings.compute_s)
         assert np.array_equal(result.outputs["sorted"], wanted)
 
