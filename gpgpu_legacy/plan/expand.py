@@ -11,18 +11,30 @@ from functools import partial
 from itertools import repeat
 from typing import Any, TypeVar
 
-from gpgpu_legacy.plan.numbers import Affine, Integer, Number, PerIteration, Table
+from gpgpu_legacy.plan.numbers import (
+    Affine,
+    Integer,
+    Number,
+    NumberVec4,
+    PerIteration,
+    Table,
+)
 from gpgpu_legacy.plan.plan import (
+    AttributeCorners,
     ClearPass,
     ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
+    ParameterValue,
     Pass,
     Plan,
     Repeat,
     Round,
+    StateValue,
     Step,
+    Texcoords,
+    UniformValue,
     Until,
     moves,
     numbers,
@@ -112,30 +124,33 @@ def at_iteration(pass_: P, iteration: int) -> P:
 
 def with_numbers(pass_: P, change: Callable[[Number], Number]) -> P:
     """The pass with change(number) in place of each number that a Repeat could change."""
-    mapped, rect = partial(_mapped, change), partial(_changed_rect, change)
-
-    def parts(given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Texture coordinates, parameters and the like: each has a key, then its numbers."""
-        return tuple(
-            type(part)(getattr(part, key), mapped(getattr(part, values)))
-            for part in given
-            for key, values in [part.__slots__]
-        )
-
-    changed: dict[str, Any]
+    vector, corners = partial(_mapped, change), partial(_mapped_corners, change)
+    rect, changed = partial(_changed_rect, change), dict[str, Any]()
     match pass_:
         case FragmentPass():
-            keyed = ("texcoords", "locals", "env", "attributes", "state")
-            changed = {name: parts(getattr(pass_, name)) for name in keyed}
             changed["rect"] = rect(pass_.rect)
+            changed["texcoords"] = tuple(
+                Texcoords(t.set, corners(t.corners)) for t in pass_.texcoords
+            )
+            changed["locals"] = tuple(
+                ParameterValue(p.index, vector(p.value)) for p in pass_.locals
+            )
+            changed["env"] = tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.env)
+            changed["attributes"] = tuple(
+                AttributeCorners(a.kind, corners(a.corners)) for a in pass_.attributes
+            )
+            changed["state"] = tuple(StateValue(s.binding, vector(s.value)) for s in pass_.state)
             changed["scissor"] = pass_.scissor and rect(pass_.scissor)
         case CopyPass():
-            changed = {name: rect(getattr(pass_, name)) for name in ("source_rect", "target_rect")}
+            changed["source_rect"] = rect(pass_.source_rect)
+            changed["target_rect"] = rect(pass_.target_rect)
         case ClearPass():
-            changed = {"value": mapped(pass_.value)}
+            changed["value"] = vector(pass_.value)
         case ComputePass():
-            groups = tuple(_whole(change(n)) for n in pass_.groups)
-            changed = {"groups": groups, "uniforms": parts(pass_.uniforms)}
+            changed["groups"] = tuple(_whole(change(n)) for n in pass_.groups)
+            changed["uniforms"] = tuple(
+                UniformValue(u.name, change(u.value)) for u in pass_.uniforms
+            )
     return replace(pass_, **changed)
 
 
@@ -219,12 +234,14 @@ def total_area(rect: Rect | MovingRect, count: int) -> int:
 
 def corners_at(corners: Corners, iteration: int) -> Corners:
     """Corner values in the given iteration, counted from 0."""
-    at_corners: Corners = _mapped(lambda number: number_at(number, iteration), corners)
-    return at_corners
+    return _mapped_corners(lambda number: number_at(number, iteration), corners)
 
 
-def _mapped(change: Callable[[Number], Number], values: Any) -> Any:
-    """A number, a vector or corner values, changed."""
-    if isinstance(values, tuple):
-        return tuple([_mapped(change, value) for value in values])
-    return change(values)
+def _mapped_corners(change: Callable[[Number], Number], corners: Corners) -> Corners:
+    a, b, c, d = (_mapped(change, corner) for corner in corners)
+    return (a, b, c, d)
+
+
+def _mapped(change: Callable[[Number], Number], values: NumberVec4) -> NumberVec4:
+    x, y, z, w = map(change, values)
+    return (x, y, z, w)
