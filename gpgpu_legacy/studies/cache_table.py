@@ -24,7 +24,7 @@ from functools import partial
 from itertools import product
 from math import inf
 from time import time
-from typing import Annotated
+from typing import Annotated, Any
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate, Sizes
 from gpgpu_legacy.algorithms.registry import find_product
@@ -76,8 +76,10 @@ class Products:
 
     def plan(self, case: TableCase) -> Plan:
         """The plan of a case; InputError if the block does not fit the method."""
-        blocks = {"block": case.block, "accumulate": Accumulate.PING_PONG}
-        return find_product(case.method).plan(n=self.size, **(blocks if case.block else {}))
+        blocks: dict[str, Any] = {}
+        if case.block is not None:
+            blocks = {"block": case.block, "accumulate": Accumulate.PING_PONG}
+        return find_product(case.method).plan(n=self.size, **blocks)
 
 
 def make_table(

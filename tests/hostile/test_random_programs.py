@@ -23,7 +23,7 @@ from drawing import F32, draw_all, on
 from flushing import Touched, touched_by_denormals, touched_by_folding
 from random_programs import INEXACT, MOST_JOINED, SIZE, Batch, Part, random_batch
 
-from gpgpu_legacy.isa import execute
+from gpgpu_legacy.isa import program as programs
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import RGBA32F
@@ -125,7 +125,7 @@ def test_a_wrong_opcode_is_found_and_shown() -> None:
     for number in range(8):
         batch = random_batch(f"wrong {number}")
         wrong = {**OPCODES, "FLR": replace(OPCODES["FLR"], evaluate=np.ceil)}
-        with patch.object(execute, "OPCODES", wrong):
+        with patch.object(programs, "OPCODES", wrong):
             found = drawn(batch)
         said += unexplained(batch, find_executor("jit"), found)
     assert said
