@@ -91,7 +91,8 @@ def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
 
     x = np.pad(np.zeros_like(b), 1)
     for _ in range(passes):
-        x[1:-1, 1:-1] = (sum(neighbours(x)) + b) / 4
+        west, east, south, north = neighbours(x)
+        x[1:-1, 1:-1] = (west + east + south + north + b) / 4
     return x[1:-1, 1:-1]
 
 

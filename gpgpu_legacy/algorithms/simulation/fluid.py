@@ -152,7 +152,8 @@ def _flowed(source: NDArray[Any], steps: int, passes: int, time_step: float) -> 
         (west, east), (south, north) = neighbours(u)[:2], neighbours(v)[2:]
         b, pressure = (west - east + south - north) / 2, np.zeros((n, n))
         for _ in range(passes):
-            pressure = (sum(neighbours(np.pad(pressure, 1, mode="edge"))) + b) / 4
+            west, east, south, north = neighbours(np.pad(pressure, 1, mode="edge"))
+            pressure = (west + east + south + north + b) / 4
         west, east, south, north = neighbours(np.pad(pressure, 1, mode="edge"))
         state[..., :2] -= np.stack([east - west, north - south], -1) / 2
     return state[..., 2]

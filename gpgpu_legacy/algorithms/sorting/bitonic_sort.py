@@ -77,7 +77,7 @@ def bitonic_sort(
         )
         p.swap(x, y)
     p.output("sorted", x, shape=(n,))
-    p.reference = lambda values: values[values.argsort()]
+    p.reference = _sorted
     return p
 
 
@@ -91,3 +91,9 @@ def _column_or_row(
         0,
         0,
     )
+
+
+def _sorted(values: Any) -> Any:
+    import numpy as np
+
+    return np.sort(values)
