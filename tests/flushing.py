@@ -17,7 +17,7 @@ import numpy as np
 
 from gpgpu_legacy.interp import machine
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.isa import execute
+from gpgpu_legacy.isa import execute, program
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.framebuffer import ADD, Writes
 
@@ -150,8 +150,9 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
         name: watched(name, getattr(machine, name)) for name in ("_plane", "sample", "saturated")
     }
     relations = {name: watched(name, choose) for name, choose in execute.RELATIONS.items()}
-    whole = patch.multiple(execute, OPCODES=rows, RELATIONS=relations)
-    with whole, patch.multiple(machine, **parts):
+    opcodes = patch.object(program, "OPCODES", rows)
+    tests = patch.object(execute, "RELATIONS", relations)
+    with opcodes, tests, patch.multiple(machine, **parts):
         yield
 
 

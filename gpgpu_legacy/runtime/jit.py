@@ -203,11 +203,12 @@ class JitPrepared(HostPrepared):
             if isinstance(pass_.rect, Rect)
             for name in pass_.targets
         }
-        first_planes = accumulate((t.format.channels for t in plan.textures), initial=0)
+        planes = accumulate((t.format.channels for t in plan.textures), initial=0)
+        numbers = dict(zip((t.name for t in plan.textures), planes, strict=False))
 
         def storage(texture: Texture) -> Storage:
-            column = columns.get(texture.name, 0)
-            return roomy(texture, self._interleaved, column, next(first_planes))
+            name = texture.name
+            return roomy(texture, self._interleaved, columns.get(name, 0), numbers[name])
 
         super().__init__(plan, machine, storage)
         self.parts = parts
