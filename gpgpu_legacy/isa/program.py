@@ -425,7 +425,7 @@ class Program:
         """Whether it has a branch or a loop."""
         return any(i.opcode.form is Form.FLOW for i in self.instructions)
 
-    @property
+    @cached_property
     def derives(self) -> bool:
         """Whether it has a DDX or a DDY, so that fragments read their neighbours' values."""
         return any(i.opcode.form is Form.DERIVATIVE for i in self.instructions)
