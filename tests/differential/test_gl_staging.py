@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import core
-from gpgpu_legacy.runtime.gl.transfers import MappedStaging, mapped_staging
+from gpgpu_legacy.runtime.gl.staging import MappedStaging, mapped_staging
 
 pytestmark = pytest.mark.gl
 
@@ -45,7 +45,7 @@ def test_buffers_get_all_bytes_and_give_them_back(
     rng = np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 2**32, n, np.uint32).view(np.float32) for n in sizes]
     with pytest.MonkeyPatch.context() as patch, context.current() as handle:
-        patch.setattr("gpgpu_legacy.runtime.gl.transfers.LEAST_PIECE_BYTES", least)
+        patch.setattr("gpgpu_legacy.runtime.gl.staging.LEAST_PIECE_BYTES", least)
         staging = mapped(context, slots, 4 * slot_floats)
         buffers = [handle.buffer(np.full(n + 3, 7.0, np.float32)) for n in sizes]
         for array, buffer in zip(arrays, buffers, strict=True):

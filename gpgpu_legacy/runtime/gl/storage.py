@@ -27,7 +27,7 @@ from gpgpu_legacy.runtime.gl.shader import (
     texel_dispatch,
 )
 from gpgpu_legacy.runtime.gl.sharing import GlName
-from gpgpu_legacy.runtime.gl.transfers import DriverStaging, mapped_staging
+from gpgpu_legacy.runtime.gl.staging import DriverStaging, mapped_staging
 from gpgpu_legacy.runtime.gl.values import byte_rows, clear_values, of_iteration
 from gpgpu_legacy.runtime.prepared import F32
 

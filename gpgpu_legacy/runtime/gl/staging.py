@@ -1,0 +1,236 @@
+"""Arrays of the host to buffers of OpenGL and back.
+
+A driver copies an array, on one thread, to memory that the device can reach, and sends it when the
+copy is complete. `MappedStaging` does so on all processors, piece by piece: some memory stays
+mapped (GL_ARB_buffer_storage), threads copy pieces to its slots, and the device fetches each as
+soon as it is whole, while the next ones are copied. On the way back the device fills the slots and
+threads empty them. `DriverStaging` leaves all that to the driver: for software renderers, which
+copy in the host's memory, and for drivers without mapped memory.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
+from gpgpu_legacy.runtime.gl.egl import memory_at
+from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.sharing import GlName
+from gpgpu_legacy.runtime.prepared import F32
+from gpgpu_legacy.runtime.workers import Started
+
+Bytes = NDArray[np.uint8]
+
+SLOTS, SLOT_BYTES = 12, 4 << 20
+"""The mapped memory of a context. Mapping costs a quarter of a millisecond per megabyte, once."""
+
+LEAST_PIECE_BYTES = 1 << 20
+"""A smaller piece is copied faster than a thread starts."""
+
+PIECES = 2
+"""The least number of pieces of a transfer, unless they would be too small: one piece is copied
+while another is fetched.
+"""
+
+COPYING = 8
+"""The pieces that threads copy at the same time; memory is no faster with more."""
+
+TOGETHER_BYTES = 16 << 20
+"""For a smaller array this thread copies every other piece, since other threads start slowly."""
+
+_WAIT_NS = 10**9
+_PAGE_BYTES = 4096
+
+
+class DriverStaging:
+    """Leaves arrays to the driver. The context must be current for every method."""
+
+    def __init__(self, context: GlContext) -> None:
+        """context: that of the buffers."""
+        self._context = context
+
+    def send(self, values: F32, target: GlBuffer) -> None:
+        """Fill the beginning of a buffer with a contiguous array, which may change afterwards."""
+        target.write(values)
+
+    def fetch(self, values: F32, source: GlBuffer) -> None:
+        """Fill a contiguous array from the beginning of a buffer."""
+        self._context.barrier()
+        source.read_into(values, values.nbytes)
+
+
+class _Slot:
+    """A part of the mapped memory.
+
+    memory: as the host sees it. offset: of its first byte. fence: after the device's last use.
+    copying: the host's last use.
+    """
+
+    def __init__(self, memory: Bytes, offset: int) -> None:
+        self.memory, self.offset = memory, offset
+        self.fence: int | None = None
+        self.copying: Started | None = None
+
+    def end_copying(self) -> None:
+        copying, self.copying = self.copying, None
+        if copying is not None:
+            copying.finish()
+
+
+class MappedStaging(DriverStaging):
+    """Memory that host and device both see."""
+
+    def __init__(self, context: GlContext, buffer: int, memory: Bytes) -> None:
+        """buffer: OpenGL's number of it. memory: where it is mapped, (slots, bytes)."""
+        super().__init__(context)
+        self._gl, self._buffer = context.gl, buffer
+        self._slots = [_Slot(row, n * memory.shape[1]) for n, row in enumerate(memory)]
+        self._slot_bytes = memory.shape[1]
+        self._next = 0
+
+    @classmethod
+    def mapped(cls, context: GlContext, slots: int, slot_bytes: int) -> MappedStaging | None:
+        """Allocate and map the slots, at least two; None if the driver cannot."""
+        gl = context.gl
+        if "GL_ARB_buffer_storage" not in context.handle.extensions:
+            return None
+        name, size = GlName.generated(gl, "Buffers"), slots * slot_bytes
+        access = GL.MAP_READ | GL.MAP_WRITE | GL.MAP_PERSISTENT | GL.MAP_COHERENT
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, name.number)
+        gl.glBufferStorage(GL.COPY_READ_BUFFER, size, None, access | GL.CLIENT_STORAGE)
+        address = gl.glMapBufferRange(GL.COPY_READ_BUFFER, 0, size, access)
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, 0)
+        if not address:
+            name.release()
+            while gl.glGetError() != GL.NO_ERROR:
+                pass
+            return None
+        memory = memory_at(address, size)
+        return cls(context, name.number, memory.reshape(slots, slot_bytes))
+
+    def send(self, values: F32, target: GlBuffer) -> None:
+        """See DriverStaging."""
+        source = values.reshape(-1).view(np.uint8)
+        copied: deque[tuple[int, _Slot, slice]] = deque()  # begun on other threads, by number
+        ahead = min(COPYING, len(self._slots) - 1)
+        for number, piece in enumerate(self._pieces(len(source))):
+            if copied and number - copied[0][0] == ahead:
+                self._hand_over(*copied.popleft()[1:], target)
+            slot = self._free_slot()
+            part, here = source[piece], _is_copied_here(number, len(source))
+            slot.copying = _copying(slot.memory[: len(part)], part, here=here)
+            if slot.copying is None:
+                self._hand_over(slot, piece, target)
+            else:
+                copied.append((number, slot, piece))
+        for _, slot, piece in copied:
+            self._hand_over(slot, piece, target)
+
+    def _hand_over(self, slot: _Slot, piece: slice, target: GlBuffer) -> None:
+        """Let the device fetch what was copied to a slot."""
+        slot.end_copying()
+        size = piece.stop - piece.start
+        self._copy(self._buffer, slot.offset, target.glo, piece.start, size)
+        self._mark(slot)
+
+    def fetch(self, values: F32, source: GlBuffer) -> None:
+        """See DriverStaging."""
+        target = values.reshape(-1).view(np.uint8)
+        self._context.barrier()
+        filled: deque[tuple[_Slot, slice, bool]] = deque()
+        ahead = max(1, len(self._slots) - COPYING)
+        for number, piece in enumerate(self._pieces(len(target))):
+            if len(filled) == ahead:
+                self._take(target, *filled.popleft())
+            slot = self._free_slot()
+            size = piece.stop - piece.start
+            self._copy(source.glo, piece.start, self._buffer, slot.offset, size)
+            self._mark(slot)
+            filled.append((slot, piece, _is_copied_here(number, len(target))))
+        while filled:
+            self._take(target, *filled.popleft())
+        for slot in self._slots:
+            slot.end_copying()
+
+    def _take(self, target: Bytes, slot: _Slot, piece: slice, here: bool) -> None:
+        """Copy what the device has put into a slot. here: on this thread."""
+        self._await(slot)
+        part = target[piece]
+        slot.copying = _copying(part, slot.memory[: len(part)], here=here)
+
+    def _pieces(self, size: int) -> Iterator[slice]:
+        most = min(self._slot_bytes, max(LEAST_PIECE_BYTES, -(-size // PIECES)))
+        for first in range(0, size, most):
+            yield slice(first, min(first + most, size))
+
+    def _free_slot(self) -> _Slot:
+        """The slot that was used longest ago, once neither the host nor the device needs it."""
+        slot = self._slots[self._next]
+        self._next = (self._next + 1) % len(self._slots)
+        slot.end_copying()
+        self._await(slot)
+        return slot
+
+    def _copy(self, source: int, first: int, target: int, into: int, size: int) -> None:
+        gl = self._gl
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, source)
+        gl.glBindBuffer(GL.COPY_WRITE_BUFFER, target)
+        gl.glCopyBufferSubData(GL.COPY_READ_BUFFER, GL.COPY_WRITE_BUFFER, first, into, size)
+
+    def _mark(self, slot: _Slot) -> None:
+        """Let the device begin, and note when it is done with a slot."""
+        slot.fence = self._gl.glFenceSync(GL.SYNC_GPU_COMMANDS_COMPLETE, 0)
+        if slot.fence is None:
+            self._context.require_answers()
+        self._gl.glFlush()
+
+    def _await(self, slot: _Slot) -> None:
+        """Wait until the device is done with a slot."""
+        if slot.fence is None:
+            return
+        gl, fence = self._gl, slot.fence
+        slot.fence = None
+        status = GL.TIMEOUT_EXPIRED
+        while status == GL.TIMEOUT_EXPIRED:
+            status = gl.glClientWaitSync(fence, GL.SYNC_FLUSH_COMMANDS, _WAIT_NS)
+        gl.glDeleteSync(fence)
+        if status == GL.WAIT_FAILED:
+            self._context.require_answers()
+
+
+@lru_cache(maxsize=1)
+def mapped_staging(context: GlContext) -> DriverStaging:
+    """A context's mapped staging, made when it is first needed, or else the driver's."""
+    return MappedStaging.mapped(context, SLOTS, SLOT_BYTES) or DriverStaging(context)
+
+
+def _is_copied_here(number: int, size: int) -> bool:
+    """Whether this thread copies the piece of that number. size: of the whole array."""
+    return size <= TOGETHER_BYTES and number % 2 == 1
+
+
+def _copying(target: Bytes, source: Bytes, *, here: bool) -> Started | None:
+    """Copy a piece on this thread if it is small or `here`; else let another one begin."""
+    if not here and len(source) >= LEAST_PIECE_BYTES:
+        return Started(np.copyto, target, source)
+    np.copyto(target, source)
+    return None
+
+
+def touched(values: F32) -> list[Started]:
+    """Begin to touch the pages of a new array, on other threads.
+
+    The system finds a page of memory when it is first written. The caller finishes all of them
+    before the array is filled.
+    """
+    pages = values.reshape(-1).view(np.uint8)[::_PAGE_BYTES]
+    step = max(LEAST_PIECE_BYTES // _PAGE_BYTES, -(-len(pages) // (4 * COPYING)))
+    return [
+        Started(np.copyto, pages[first : first + step], np.uint8(0))
+        for first in range(0, len(pages), step)
+    ]
