@@ -355,11 +355,13 @@ def _with_references(schema: Any, own: Mapping[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's scalars and paths, which msgspec does not know."""
+    """NumPy's scalars, paths and mappings, which msgspec does not know."""
     if isinstance(value, Spelled):
         return float(value) if isfinite(value) else str(value)
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no place in a record")

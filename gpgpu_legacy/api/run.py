@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypedDict, Unpack
@@ -139,6 +139,27 @@ class OutputRange(Record, kw_only=False):
     max: float | None
 
 
+class _Ranges(Mapping[str, OutputRange]):
+    """The ranges of outputs by name, each found when it is first asked for."""
+
+    def __init__(self, outputs: Mapping[str, F32]) -> None:
+        self._outputs, self._known = outputs, dict[str, OutputRange]()
+
+    def __getitem__(self, name: str) -> OutputRange:
+        if name not in self._known:
+            values = self._outputs[name]
+            ends = [float(end) for end in (values.min(), values.max())] if values.size else [np.nan]
+            shown = ends if np.isfinite(ends).all() else (None, None)
+            self._known[name] = OutputRange(values.shape, *shown)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outputs)
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+
 class Run(Result, dict=True):
     """The outputs of a plan, with times, counts and errors.
 
@@ -168,7 +189,7 @@ class Run(Result, dict=True):
     gflops: float | None
     gigabytes_per_s: float | None
     counts: Counts | None
-    ranges: dict[str, OutputRange]
+    ranges: Mapping[str, OutputRange]
     errors: tuple[OutputError, ...] | None = None
     loops: tuple[Ended, ...] = ()
     branching: tuple[Branching, ...] = ()
@@ -176,7 +197,7 @@ class Run(Result, dict=True):
 
     def __repr__(self) -> str:
         outputs = ", ".join(
-            f"{name} {'×'.join(map(str, one.shape))}" for name, one in self.ranges.items()
+            f"{name} {'×'.join(map(str, one.shape))}" for name, one in self.outputs.items()
         )
         rate = f", {self.gflops:.4g} GFLOPS" if self.gflops else ""
         return (
@@ -477,7 +498,7 @@ def run(
         gflops=_rate(p.operations, compute_s),
         gigabytes_per_s=_rate(requested, compute_s),
         counts=counts,
-        ranges={name: _range(values) for name, values in result.outputs.items()},
+        ranges=_Ranges(result.outputs),
         errors=errors,
         loops=loops,
         branching=branching_of(result.tally),
@@ -519,11 +540,6 @@ def as_it_ran(
 def _rate(count: int | None, seconds: float) -> float | None:
     """The rate of a number in a time, in 10⁹/s; None if either is 0."""
     return 1e-9 * count / seconds if count and seconds > 0.0 else None
-
-
-def _range(values: F32) -> OutputRange:
-    ends = [float(end) for end in (values.min(), values.max())] if values.size else [np.nan]
-    return OutputRange(values.shape, *(ends if np.isfinite(ends).all() else (None, None)))
 
 
 # Steps -------------------------------------------------------------------------------------------

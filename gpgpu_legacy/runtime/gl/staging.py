@@ -45,6 +45,7 @@ TOGETHER_BYTES = 16 << 20
 
 _WAIT_NS = 10**9
 _PAGE_BYTES = 4096
+_LEAST_PAGES = 1024  # that a thread touches: for up to 500 numbers NumPy keeps Python's lock
 
 
 class DriverStaging:
@@ -229,7 +230,7 @@ def touched(values: F32) -> list[Started]:
     before the array is filled.
     """
     pages = values.reshape(-1).view(np.uint8)[::_PAGE_BYTES]
-    step = max(LEAST_PIECE_BYTES // _PAGE_BYTES, -(-len(pages) // (4 * COPYING)))
+    step = max(_LEAST_PAGES, -(-len(pages) // COPYING))
     return [
         Started(np.copyto, pages[first : first + step], np.uint8(0))
         for first in range(0, len(pages), step)
