@@ -99,14 +99,33 @@ class Staged:
         texels = shape.tile[self.axis]
         return texels // AT_ONCE if self.fetched is Fetched.OF_FRAGMENTS else texels
 
-    def array(self, shape: GroupShape) -> Array:
-        """The shared array, a row of elements a trip.
+    @property
+    def at_once(self) -> int:
+        """The trips that a fetch is for."""
+        return AT_ONCE if self.fetched is Fetched.OF_TRIPS else 1
 
-        Rows are padded, so that invocations of a column fall on different banks.
+    def array(self, shape: GroupShape) -> Array:
+        """The shared array: a row of elements a trip; one for four trips that are fetched together.
+
+        Rows are padded, so that invocations that use it together fall on different banks: those of
+        a column, or those that store the four numbers of neighbouring fetches.
         """
-        kind = FLOAT if self.fetched is Fetched.OF_TRIPS else self.vector
-        more = 4 if kind is FLOAT else 1
-        return Array(self.name, kind, (shape.k_depth, self.length(shape) + more))
+        length, fetches = self.length(shape), shape.k_depth // self.at_once
+        if self.fetched is not Fetched.OF_TRIPS:
+            return Array(self.name, self.vector, (fetches, length + 1))
+        apart = max(AT_ONCE, _BANKS // fetches)
+        length *= self.at_once
+        return Array(self.name, FLOAT, (fetches, length + (apart - length) % _BANKS))
+
+    def element(
+        self, shape: GroupShape, fetch: Expression, part: int, place: Expression
+    ) -> Element:
+        """What a fetch stages at a place of the tile. part: of the trips that the fetch is for."""
+        return Element((fetch, place + part * self.length(shape)), self.array(shape))
+
+
+_BANKS = 32
+"""Numbers that shared memory loads or stores at a time, each in a bank of its own."""
 
 
 @frozen
@@ -167,12 +186,11 @@ class GroupStaging:
         """Put the fetched texels into shared memory, and fetch for the next trips."""
         statements: list[Statement] = [Barrier()]
         for staged in trips.staged:
-            array = staged.array(self.shape)
-            parts = range(AT_ONCE) if staged.fetched is Fetched.OF_TRIPS else [None]
             for element in self._elements(staged):
-                for part in parts:
-                    place = Element((element.trip + (part or 0), element.place), array)
-                    statements += element.guarded(Store(place, read(element.variable, part)))
+                for part in range(staged.at_once):
+                    to = staged.element(self.shape, element.fetch, part, element.place)
+                    channel = part if staged.at_once > 1 else None
+                    statements += element.guarded(Store(to, read(element.variable, channel)))
         following = start + self.shape.k_depth
         after = self._after(trips, iteration)
         more = tuple(self._fetched(trips, iteration, following))
@@ -194,8 +212,7 @@ class GroupStaging:
     def _elements(self, staged: Staged) -> Iterator[_AheadElement]:
         """What an invocation stages of a lookup."""
         shape, length = self.shape, staged.length(self.shape)
-        at_once = AT_ONCE if staged.fetched is Fetched.OF_TRIPS else 1
-        fetches = shape.k_depth // at_once
+        fetches = shape.k_depth // staged.at_once
         threads, total = shape.threads[0] * shape.threads[1], length * fetches
         together = staged.advance == (1, 0) or (
             staged.advance == (0, 0) and staged.lookup.s.iteration == 1
@@ -204,10 +221,10 @@ class GroupStaging:
             element: Expression = read(INVOCATION) + number * threads
             along = integer(fetches if together else length)
             rest, whole = operation(Operator.REMAINDER, element, along), element / along
-            trip, place = (rest, whole) if together else (whole, rest)
+            fetch, place = (rest, whole) if together else (whole, rest)
             guard = element < total if (number + 1) * threads > total else None
             variable = Variable(f"ahead_{staged.name}_{number}", staged.vector)
-            yield _AheadElement(trip * at_once, place, guard, variable)
+            yield _AheadElement(fetch, place, guard, variable)
 
     def _fragment(self, staged: Staged, place: Expression) -> tuple[Expression, Expression]:
         """The fragment (x, y) at which an element of the tile is fetched.
@@ -234,7 +251,7 @@ class GroupStaging:
             for staged in trips.staged:
                 for element in self._elements(staged):
                     variables[element.variable] = None
-                    trip = trips.trip(integer(0), element.trip)
+                    trip = trips.trip(integer(0), element.fetch * staged.at_once)
                     index = self._index(staged, self._fragment(staged, element.place), trip)
                     places.append(Declare(_place_of(trips, element), index))
         return [*places, *map(Declare, variables)]
@@ -316,8 +333,8 @@ def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, 
 def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iterations: bool) -> Staged:
     """A lookup, fetched four texels at once if its position is always a multiple of four.
 
-    Batches begin at multiples of the K-depth, and tiles at multiples of theirs. of_iterations:
-    whether the trips are the iterations.
+    Batches begin at multiples of the K-depth, and tiles at multiples of theirs. The trips of a
+    fetch are unrolled together. of_iterations: whether the trips are the iterations.
     """
     lookup, axis = staged.lookup, staged.axis
     s, t = lookup.s, lookup.t
@@ -330,7 +347,7 @@ def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iteratio
     side_by_side = shape.side_by_side[axis] == AT_ONCE
     if (along_s, along_t) == (1, 0) and side_by_side and not step_s % AT_ONCE:
         return replace(staged, fetched=Fetched.OF_FRAGMENTS)
-    if (step_s, step_t) == (1, 0) and not (along_s % AT_ONCE or shape.k_depth % AT_ONCE):
+    if (step_s, step_t) == (1, 0) and not (along_s % AT_ONCE or shape.unroll % AT_ONCE):
         return replace(staged, fetched=Fetched.OF_TRIPS)
     return staged
 
@@ -339,11 +356,11 @@ def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iteratio
 class _AheadElement:
     """What an invocation stages of a lookup.
 
-    trip, place: its position in the shared array. guard: the condition that it exists.
+    fetch, place: its position in the shared array. guard: the condition that it exists.
     variable: what holds it on its way.
     """
 
-    trip: Expression
+    fetch: Expression
     place: Expression
     guard: Expression | None
     variable: Variable

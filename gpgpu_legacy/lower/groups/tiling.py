@@ -51,15 +51,21 @@ from gpgpu_legacy.lower.groups.staging import (
 from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile, TexelLoads
 from gpgpu_legacy.lower.lookups import AffineLookup
 
+_Place = tuple[Expression | None, int]
+
 
 @frozen
 class _Trip:
-    """The trip in which statements are executed. place: of its staged texels in their arrays."""
+    """The trip in which statements are executed.
+
+    place: of the trip in its batch, as the first of those that are unrolled together, and how many
+    come between; None for the first of the batch.
+    """
 
     iteration: Expression
     trip: Expression = integer(0)
     staged: StagedTrips | None = None
-    place: Expression | None = None
+    place: _Place = (None, 0)
 
 
 class GroupTiling(RegisterTile):
@@ -186,14 +192,16 @@ class GroupTiling(RegisterTile):
         return texel_element(self.content, lookup, advance, at, trip)
 
     def _from_shared(self, staged: Staged, number: int) -> Expression:
-        axis, place = staged.axis, self.trip.place
-        assert place is not None
-        array = staged.array(self.shape)
+        axis, (first, ahead) = staged.axis, self.trip.place
+        fetch, part = divmod(ahead, staged.at_once)
+        row: Expression = integer(fetch)
+        if first is not None:
+            row = (first / integer(staged.at_once) if staged.at_once > 1 else first) + fetch
         if staged.fetched is not Fetched.OF_FRAGMENTS:
-            return Element((place, self.in_tile(axis, number)), array)
+            return staged.element(self.shape, row, part, self.in_tile(axis, number))
         group, rest = divmod(number, AT_ONCE)
         index = read(THREAD, axis) + group * self.shape.threads[axis]
-        return component(Element((place, index), array), rest)
+        return component(staged.element(self.shape, row, part, index), rest)
 
     # Loops
 
@@ -215,7 +223,7 @@ class GroupTiling(RegisterTile):
             self.loads.begin(loop.body)
             self.execute_trip(loop, head)
 
-        def staged_trip(place: Expression, number: Expression) -> None:
+        def staged_trip(place: _Place, number: Expression) -> None:
             trip(_Trip(outer.iteration, number, staged, place))
 
         if staged is not None:
@@ -232,7 +240,7 @@ class GroupTiling(RegisterTile):
         self,
         staged: StagedTrips,
         ends: tuple[Expression, Expression],
-        body: Callable[[Expression, Expression], None],
+        body: Callable[[_Place, Expression], None],
     ) -> None:
         """Trips in batches that are staged together. body: of one, by its place and number."""
         shape, (first, last) = self.shape, ends
@@ -241,8 +249,10 @@ class GroupTiling(RegisterTile):
 
         def unrolled() -> None:
             for ahead in range(shape.unroll):
-                place: Expression = integer(ahead) if whole else read(within) + ahead
-                body(place, read(start) + place)
+                if whole:
+                    body((None, ahead), read(start) + ahead)
+                else:
+                    body((read(within), ahead), read(start) + (read(within) + ahead))
 
         iteration, inner = self.trip.iteration, self.inside(unrolled)
         if not whole:
@@ -261,7 +271,7 @@ class GroupTiling(RegisterTile):
             self.trip = trip
             self._iteration(self.body)
 
-        def staged_trip(place: Expression, number: Expression) -> None:
+        def staged_trip(place: _Place, number: Expression) -> None:
             iteration(_Trip(number, integer(0), staged, place))
 
         self._batches(staged, (read(FIRST), read(whole)), staged_trip)
