@@ -41,7 +41,9 @@ long for it, NVIDIA's after 15 s.
 """
 
 OVERHEAD_S = 5e-4
-"""A run's calls and the wait for its end take the host less than that beside the device's work."""
+"""A run's calls and the wait for its end take the host less than that beside the device's work, or,
+where the host is busy, less than the device's work takes.
+"""
 
 _Object = TypeVar("_Object", bound=Releasable)
 _Shared = TypeVar("_Shared", bound=SharedContext[Any])
@@ -207,7 +209,8 @@ class GlPrepared(Prepared, Generic[_Shared]):
         if not self._timed:
             return host_s
         device_s = self.context.elapsed_s()
-        return device_s if host_s - OVERHEAD_S < device_s <= host_s else host_s
+        agree = device_s <= host_s < device_s + max(OVERHEAD_S, device_s)
+        return device_s if agree else host_s
 
     def _work(self, part: Plan) -> None:
         for group in self._steps(part, observed=False):
