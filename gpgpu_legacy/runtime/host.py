@@ -14,8 +14,8 @@ from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPas
 from gpgpu_legacy.plan.textures import Texture, constant_rect, full_rect
 from gpgpu_legacy.runtime.exactness import thread_keeps_denormals
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Prepared, zero_results
-from gpgpu_legacy.runtime.transfers import cleared_first
+from gpgpu_legacy.runtime.prepared import F32, Prepared
+from gpgpu_legacy.runtime.transfers import cleared_first, new_results
 
 Textures = Mapping[str, Storage]
 
@@ -35,6 +35,7 @@ class HostPrepared(Prepared):
             if input_.rect == full_rect(plan.texture(input_.texture))
         }
         self._reset = tuple(cleared_first(plan).keys() - filled)
+        self._new_results = new_results(plan)
 
     def _require_fit(self) -> None:
         """See Prepared. A thread that flushes denormals refuses an exact run."""
@@ -56,14 +57,14 @@ class HostPrepared(Prepared):
         return self.textures[name].texels()
 
     def _read_back(self) -> dict[str, F32]:
-        results = zero_results(self.plan)
+        results = self._new_results()
         for output in self.plan.outputs:
             storage, matrix = self.textures[output.texture], results[output.matrix]
             storage.unload(matrix, output.region, output.rect, output.packing)
         return results
 
     def _release(self) -> None:
-        self.textures = {}
+        self.textures, self._new_results = {}, dict
 
 
 class PassByPassPrepared(HostPrepared):

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, groupby
-from sys import getrefcount
 
 import numpy as np
 
@@ -65,8 +64,6 @@ from gpgpu_legacy.runtime.workers import share_out
 # Native threads copy numbers that are float32 in both; NumPy moves all others.
 
 
-_MOST_SPARE = 2  # results of a name: a caller may hold one until the next one is there
-_UNHELD = 2  # references: the list's, and the one that getrefcount has
 _ELEMENTS = 1 << 14  # in a piece: waking a thread for less costs more, and a cache holds them
 
 
@@ -133,32 +130,6 @@ def _copy(plane: Stored, matrix: F32, *, unpacks: bool) -> NativePass:
     return NativePass(schedule_code().copy, words, pieces, plane.size, ())
 
 
-def new_results(plan: Plan) -> Callable[[], dict[str, F32]]:
-    """A function that gives new arrays for the matrices that a plan computes, by name.
-
-    They are in memory that nobody holds any more. What no output writes is 0.
-    """
-    held = {matrix.name: list[F32]() for matrix in plan.results}
-    covered = {m.name: np.zeros((m.rows, m.columns), np.bool_) for m in plan.results}
-    for out in plan.outputs:
-        for view in views_of(covered[out.matrix], out.region, out.rect, out.packing):
-            view[...] = True
-    is_whole = {name: seen.all() for name, seen in covered.items()}
-
-    def new(matrix: Matrix) -> F32:
-        # What a caller has is a view, as all views of it are: each holds a reference to the memory.
-        spare = held[matrix.name]
-        free = [number for number in range(len(spare)) if getrefcount(spare[number]) == _UNHELD]
-        shape = (matrix.rows, matrix.columns)
-        memory = spare.pop(free[0]) if free else np.empty(shape, np.float32)
-        held[matrix.name] = [*spare, memory][-_MOST_SPARE:]
-        if not is_whole[matrix.name]:
-            memory[...] = 0
-        return memory[...]
-
-    return lambda: {matrix.name: new(matrix) for matrix in plan.results}
-
-
 # Prepared plans ----------------------------------------------------------------------------------
 
 
@@ -221,7 +192,6 @@ class JitPrepared(HostPrepared):
         self._observed: dict[int, tuple[_Step, ...]] = {}
         self._load = moves(plan.inputs, plan.operands, self.textures, self._reset)
         self._unload = moves(plan.outputs, plan.results, self.textures, unpacks=True)
-        self._new_results = new_results(plan)
 
     def _make_ready(self, *, observed: bool) -> None:
         """Compile the passes one by one, unfused, for the first observed run."""
@@ -261,7 +231,7 @@ class JitPrepared(HostPrepared):
     def _release(self) -> None:
         super()._release()
         self._steps, self._observed = {}, {}
-        del self._staging, self._load, self._unload, self._new_results
+        del self._staging, self._load, self._unload
 
     # Preparing -----------------------------------------------------------------------------
 

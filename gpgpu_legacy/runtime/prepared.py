@@ -14,7 +14,6 @@ from itertools import groupby, islice
 from math import isnan
 from threading import RLock
 from time import perf_counter
-from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -362,14 +361,3 @@ def check_operands(
 def in_shape(plan: Plan, outputs: Mapping[str, F32]) -> dict[str, F32]:
     """The outputs of a run in the shapes that callers get."""
     return {m.name: outputs[m.name].reshape(m.array_shape) for m in plan.results}
-
-
-def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -> dict[str, F32]:
-    """The matrices that a plan computes, by name, filled with zeros.
-
-    but: those that have their values already.
-    """
-    return {
-        m.name: but[m.name] if m.name in but else np.zeros((m.rows, m.columns), np.float32)
-        for m in plan.results
-    }

@@ -5,12 +5,13 @@ The arrays are allocated once for a prepared plan, and filled by each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations, starmap
+from sys import getrefcount
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dtype, unpack
+from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dtype, unpack, views_of
 from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.plan.plan import (
     ClearPass,
@@ -113,6 +114,39 @@ def _is_matrix(plan: Plan, transfer: Transfer, matrices: Sequence[Matrix]) -> bo
     are_floats = texel_format.bits_per_channel == _FLOAT_BITS
     is_full = texel_format.channels == len(transfer.packing.offsets)
     return are_floats and is_full and has_matrix_layout(transfer, matrix)
+
+
+_MOST_SPARE = 2  # results of a name: a caller may hold one until the next one is there
+_UNHELD = 2  # references: the list's, and the one that getrefcount has
+
+
+def new_results(plan: Plan, filled: Collection[str] = ()) -> Callable[[], dict[str, F32]]:
+    """A function that gives new arrays for the matrices that a plan computes, by name.
+
+    They are in memory that nobody holds any more. What no output writes is 0. filled: the names of
+    those of which every number is written, whatever the outputs.
+    """
+    held = {matrix.name: list[F32]() for matrix in plan.results}
+    others = [matrix for matrix in plan.results if matrix.name not in filled]
+    covered = {m.name: np.zeros((m.rows, m.columns), np.bool_) for m in others}
+    for out in plan.outputs:
+        if out.matrix in covered:
+            for view in views_of(covered[out.matrix], out.region, out.rect, out.packing):
+                view[...] = True
+    with_gaps = {name for name, seen in covered.items() if not seen.all()}
+
+    def new(matrix: Matrix) -> F32:
+        # What a caller has is a view, as all views of it are: each holds a reference to the memory.
+        spare = held[matrix.name]
+        free = [number for number in range(len(spare)) if getrefcount(spare[number]) == _UNHELD]
+        shape = (matrix.rows, matrix.columns)
+        memory = spare.pop(free[0]) if free else np.empty(shape, np.float32)
+        held[matrix.name] = [*spare, memory][-_MOST_SPARE:]
+        if matrix.name in with_gaps:
+            memory[...] = 0
+        return memory[...]
+
+    return lambda: {matrix.name: new(matrix) for matrix in plan.results}
 
 
 def has_matrix_layout(transfer: Transfer, matrix: Matrix) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from weakref import ref
 
@@ -23,6 +24,7 @@ from gpgpu_legacy.runtime.executor import Executor, find_executor
 
 JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 HOST = pytest.mark.parametrize("executor", [NUMPY, JIT], ids=["numpy", "jit"])
+DRAWN = "gl-compute", "gl-raster"
 TABLES = pytest.mark.parametrize("tables", [False, True], ids=["passes", "tables"])
 
 
@@ -65,9 +67,14 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
     assert len(loads) == 1
 
 
-@HOST
-def test_padding_is_zero_and_results_are_arrays_of_their_own(executor: Executor) -> None:
+@pytest.mark.parametrize(
+    "name", ["numpy", "jit", *(pytest.param(n, marks=pytest.mark.gl) for n in DRAWN)]
+)
+def test_padding_is_zero_and_results_are_arrays_of_their_own(
+    ready: Callable[[str], Executor], name: str
+) -> None:
     """Quadrants of odd matrices: textures have texels that hold no element."""
+    executor = ready(name)
     plan = find_product("hall-carr-hart-multi").plan(m=5, l=7, n=3, block=2)
     ones = {m.name: np.ones((m.rows, m.columns), np.float32) / 8 for m in plan.operands}
     twos = {matrix: 2 * values for matrix, values in ones.items()}

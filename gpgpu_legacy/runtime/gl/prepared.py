@@ -31,9 +31,8 @@ from gpgpu_legacy.runtime.prepared import (
     Held,
     Observer,
     Prepared,
-    zero_results,
 )
-from gpgpu_legacy.runtime.transfers import HostOutput, cleared_first, host_input
+from gpgpu_legacy.runtime.transfers import HostOutput, cleared_first, host_input, new_results
 
 PATIENCE_S = 10.0
 """After a longer run, the context is checked: drivers silently reset a device after waiting too
@@ -117,6 +116,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         self._recorded: dict[int, list[RecordedSteps]] = {}
         self._first: list[Call] = []
         self._device: DeviceTransfers | None = None
+        self._new_results: Callable[[], dict[str, F32]] = dict
         self._owned: list[Releasable] = []
         self._timed = False  # whether the device's clock has timed the last run
         context.release_with(self, self._owned)
@@ -158,6 +158,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
         self._inputs = [(i, None if i in inputs else host_input(plan, i)) for i in plan.inputs]
         self._host_outputs = [HostOutput(plan, o) for o in plan.outputs if o not in outputs]
+        self._new_results = new_results(plan, {output.matrix for output in outputs})
 
     def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
         self._begin(observed=False)
@@ -174,13 +175,12 @@ class GlPrepared(Prepared, Generic[_Shared]):
                 self._store.write(input_.texture, input_.rect, host(values))
             elif device:
                 device.send(input_, values)
-        if device:
-            device.expect_results()
         self.context.finish()
 
     def _read_back(self) -> dict[str, F32]:
-        there = self._device.results() if self._device else {}
-        results = zero_results(self.plan, but=there)
+        results = self._new_results()
+        if self._device:
+            self._device.results(results)
         for host in self._host_outputs:
             self._store.read(host.output.texture, host.output.rect, host.destination(results))
             host.put(results)
@@ -273,3 +273,4 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _forget(self) -> None:
         """Drop references to compiled code, so that it can be released."""
         self._recorded, self._first, self._device = {}, [], None
+        self._new_results = dict

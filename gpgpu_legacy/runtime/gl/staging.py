@@ -44,8 +44,6 @@ TOGETHER_BYTES = 16 << 20
 """For a smaller array this thread copies every other piece, since other threads start slowly."""
 
 _WAIT_NS = 10**9
-_PAGE_BYTES = 4096
-_LEAST_PAGES = 1024  # that a thread touches: for up to 500 numbers NumPy keeps Python's lock
 
 
 class DriverStaging:
@@ -221,17 +219,3 @@ def _copying(target: Bytes, source: Bytes, *, here: bool) -> Started | None:
         return Started(np.copyto, target, source)
     np.copyto(target, source)
     return None
-
-
-def touched(values: F32) -> list[Started]:
-    """Begin to touch the pages of a new array, on other threads.
-
-    The system finds a page of memory when it is first written. The caller finishes all of them
-    before the array is filled.
-    """
-    pages = values.reshape(-1).view(np.uint8)[::_PAGE_BYTES]
-    step = max(_LEAST_PAGES, -(-len(pages) // COPYING))
-    return [
-        Started(np.copyto, pages[first : first + step], np.uint8(0))
-        for first in range(0, len(pages), step)
-    ]

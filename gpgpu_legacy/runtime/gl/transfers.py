@@ -8,10 +8,8 @@ host's (runtime/gl/prepared.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix, Transfer
@@ -24,10 +22,9 @@ from gpgpu_legacy.runtime.gl.shader import (
     computing_shader,
     texel_dispatch,
 )
-from gpgpu_legacy.runtime.gl.staging import mapped_staging, touched
+from gpgpu_legacy.runtime.gl.staging import mapped_staging
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import has_matrix_layout
-from gpgpu_legacy.runtime.workers import Started
 
 _FLOAT_BYTES = 4
 _MOST_CHANNELS = 4
@@ -139,7 +136,6 @@ class DeviceTransfers:
         self._matrix = context.buffer(max(sizes, default=_FLOAT_BYTES))
         self._in_matrix: str | None = None
         self._uniforms = UniformTable()
-        self._expected: dict[str, tuple[F32, list[Started]]] = {}
         self._packs = {
             input_: self._record(_PACK, input_, (input_.rect.width, input_.rect.height))
             for input_ in inputs
@@ -204,32 +200,19 @@ class DeviceTransfers:
             self._packs[input_](0)
         self._store(input_)
 
-    def expect_results(self) -> None:
-        """Begin to allocate the results of this run on threads of the host, without waiting."""
-        for name in self._results:
-            matrix = self._matrices[name]
-            values = np.empty((matrix.rows, matrix.columns), np.float32)
-            self._expected[name] = (values, touched(values))
-
-    def results(self) -> dict[str, F32]:
-        """The results of the outputs that are taken, by name; zero if no output covers them."""
+    def results(self, results: Mapping[str, F32]) -> None:
+        """Fill the results of the outputs that are taken; with zeros where no output covers one."""
         self.begin()
-        return {name: self._result(name, outputs) for name, outputs in self._results.items()}
-
-    def _result(self, name: str, outputs: Sequence[Transfer]) -> F32:
-        values, touching = self._expected.pop(name)
-        for touch in touching:
-            touch.finish()
-        if name in self._unpacks:
-            for output, unpack in zip(outputs, self._unpacks[name], strict=True):
-                self._load(output)
-                unpack(0)
+        for name, outputs in self._results.items():
             source = self._matrix
-        else:
-            self._load(outputs[-1])
-            source = self._spots[outputs[-1]].buffer
-        self._staging.fetch(values, source)
-        return values
+            if name in self._unpacks:
+                for output, unpack in zip(outputs, self._unpacks[name], strict=True):
+                    self._load(output)
+                    unpack(0)
+            else:
+                self._load(outputs[-1])
+                source = self._spots[outputs[-1]].buffer
+            self._staging.fetch(results[name], source)
 
 
 def movable(
