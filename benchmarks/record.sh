@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Records the results of this folder: record.sh FOLDER PART …, on a machine that does nothing else.
 #
-#   gpu           products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA; its rates
+#   gpu           products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA
+#   rates         those of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has them
 #   sizes         products there at sizes between the powers of two, where waves of work groups decide
 #   solver        conjugate gradients there and on its host's cores: many small passes, and questions
 #   every-method  every method there
@@ -52,21 +53,20 @@ relaxation() { # NAME WORD …
 }
 
 gpu() {
-    products bench-h100 n=$gpu_sizes --executor gl-compute --peer cublas
-    products bench-h100-small n=128,256,512 --executor gl-compute --peer cublas
-    products bench-h100-drawn n=128,256,512 --executor gl-raster --peer cublas
-    relaxation jacobi-h100 n=$grids --executor gl-compute --peers $peers:CupyKernels
-    products whole-h100 n=$gpu_sizes --whole --executor gl-compute --peer cublas
-    rates
-    measured bench-h100-raster bench hall-carr-hart-multi n=1024,2048 \
+    products bench-h200 n=$gpu_sizes --executor gl-compute --peer cublas
+    products bench-h200-small n=128,256,512 --executor gl-compute --peer cublas
+    products bench-h200-drawn n=128,256,512,1024 --executor gl-raster --peer cublas
+    relaxation jacobi-h200 n=$grids --executor gl-compute --peers $peers:CupyKernels
+    products whole-h200 n=$gpu_sizes --whole --executor gl-compute --peer cublas
+    measured bench-h200-raster bench hall-carr-hart-multi n=1024,2048 \
         --executor gl-raster gl-arbfp --peer cublas
 }
 
-rates() { # of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has them
+rates() {
     run calibrate --executor gl-compute gl-raster --budget "${BUDGET:-120}"
     for executor in gl-compute gl-raster; do
-        sed 's/^name = "this-/name = "h100-/' "$out/profiles/this-$executor.toml" \
-            >"$out/h100-$executor.toml"
+        sed 's/^name = "this-/name = "h200-/' "$out/profiles/this-$executor.toml" \
+            >"$out/h200-$executor.toml"
     done
 }
 
@@ -81,8 +81,8 @@ solver() {
 }
 
 every_method() { # on a GPU and its host
-    run study lineage --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
-    run study lineage n=2048 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered-2048.json"
+    run study lineage --budget "${BUDGET:-120}" --output "$out/lineage-h200-lowered.json"
+    run study lineage n=2048 --budget "${BUDGET:-120}" --output "$out/lineage-h200-lowered-2048.json"
 }
 
 cores() {
@@ -123,6 +123,7 @@ in_browser() { # RENDERER NAME
 for part in "$@"; do
     case $part in
         gpu) gpu ;;
+        rates) rates ;;
         sizes) sizes ;;
         solver) solver ;;
         every-method) every_method ;;
@@ -130,7 +131,7 @@ for part in "$@"; do
         two-cores) two_cores ;;
         llvmpipe) llvmpipe ;;
         browser) browser ;;
-        browser-gpu) in_browser hardware browser-h100 ;;
+        browser-gpu) in_browser hardware browser-h200 ;;
         *) echo "there is no part $part" >&2; exit 2 ;;
     esac
 done
