@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
 # The benchmarks that are drawn.
-CHARTS := bench-h100 bench-cpu16 bench-cpu jacobi-h100
+CHARTS := bench-h200 bench-cpu16 bench-cpu jacobi-h200
 
 .PHONY: report test test-all test-rest hostile differential docs site figures clean
 
@@ -67,8 +67,8 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy study packing --plot figures/packing.png
 	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-llvmpipe.json benchmarks/lineage-h100.json \
 	    --plot figures/lineage.png
-	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \
-	    benchmarks/lineage-h100-lowered-2048.json --plot figures/lineage-lowered.png
+	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h200-lowered.json \
+	    benchmarks/lineage-h200-lowered-2048.json --plot figures/lineage-lowered.png
 	for name in $(CHARTS); do \
 	    $(BIN)/gpgpu-legacy bench --from benchmarks/$$name.json --plot figures/$$name.png || exit 1; \
 	done

@@ -34,15 +34,15 @@ class Recording:
 
 
 RECORDINGS = (
-    Recording("bench-h100.json", "Products on one H100"),
+    Recording("bench-h200.json", "Products on one H200"),
     Recording(
         "products-h200.json", "The same on one H200, at sizes that fill the last wave or do not"
     ),
-    Recording("whole-h100.json", "Whole calls, from and to the host's memory, on one H100"),
+    Recording("whole-h200.json", "Whole calls, from and to the host's memory, on one H200"),
     Recording("bench-cpu16.json", "Products on 16 cores, those of the H200's host"),
     Recording("bench-cpu.json", "Products on two cores, with AVX-512"),
     Recording("bench-cpu-avx2.json", "Products on two cores, with AVX2"),
-    Recording("jacobi-h100.json", "200 passes of Jacobi's relaxation on one H100"),
+    Recording("jacobi-h200.json", "200 passes of Jacobi's relaxation on one H200"),
     Recording("jacobi-cpu16.json", "The same on 16 cores"),
     Recording("jacobi-cpu.json", "The same on two cores"),
     Recording("solver-h200.json", "Conjugate gradients on an H200's host, and on the H200"),

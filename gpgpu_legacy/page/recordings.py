@@ -19,14 +19,15 @@ class RecordedDevice:
 
 
 DEVICES = (
-    RecordedDevice("h100-drawn", "H100, drawn", ("lineage-h100.json", "bench-h100-drawn.json")),
+    RecordedDevice("h100-drawn", "H100, drawn", ("lineage-h100.json",)),
+    RecordedDevice("h200-drawn", "H200, drawn", ("bench-h200-drawn.json",)),
     RecordedDevice("llvmpipe", "two cores, drawn by llvmpipe", ("lineage-cpu-llvmpipe.json",)),
     RecordedDevice(
-        "h100",
-        "H100, lowered to kernels",
+        "h200",
+        "H200, lowered to kernels",
         (
-            "lineage-h100-lowered.json", "lineage-h100-lowered-2048.json", "bench-h100.json",
-            "bench-h100-small.json",
+            "lineage-h200-lowered.json", "lineage-h200-lowered-2048.json", "bench-h200.json",
+            "bench-h200-small.json",
         ),
     ),
     RecordedDevice("cpu16", "16 cores, as native code", ("bench-cpu16.json",)),

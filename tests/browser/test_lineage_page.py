@@ -68,7 +68,7 @@ def test_every_choice_has_dots_and_printed_times_are_rings(open_page: Opener) ->
         choose(page, "shown", value)
         dots = page.locator("#lineage circle:not(.printed)").count()
         assert dots >= 3 and page.locator("#lineage .chart .lineage-dot").count() >= dots
-    choose(page, "shown", "h100/1024")
+    choose(page, "shown", "h200/1024")
     # MulH of Dobravec & Bulic's Section 3.2, the sample's run, and Table 1's CPU and GPU.
     assert page.locator("#lineage circle.printed").count() == 4
     choose(page, "shown", "cpu16/1024")
@@ -78,10 +78,10 @@ def test_every_choice_has_dots_and_printed_times_are_rings(open_page: Opener) ->
 
 
 def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
-    page = open_page("lineage", at="lineage.method=mali-sgemm&lineage.shown=h100/7")
+    page = open_page("lineage", at="lineage.method=mali-sgemm&lineage.shown=h200/7")
     assert sentence(page).startswith("Mali SGEMM, 2012: ")
     said = page.locator("#lineage .said").inner_text()
-    assert "lineage.shown=h100/7, which is none of memory, h100-drawn/" in said
+    assert "lineage.shown=h200/7, which is none of memory, h100-drawn/" in said
 
 
 def test_a_dot_unfolds_its_method(open_page: Opener) -> None:

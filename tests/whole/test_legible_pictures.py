@@ -137,7 +137,7 @@ def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> Non
         (("cache", "hall-carr-hart-single", "n=16", "block=2,4", "--layout", "linear", "4x4"),
          "chart.pdf"),
         (("study", "precision", "larson-mcallister", "hall-carr-hart-multi", "n=2,4"), "chart.svg"),
-        (("bench", "--from", str(BENCHMARKS / "jacobi-h100.json")), "chart.png"),
+        (("bench", "--from", str(BENCHMARKS / "jacobi-h200.json")), "chart.png"),
     ],
     ids=lambda given: "-".join(given[:2]) if isinstance(given, tuple) else given,
 )  # fmt: skip

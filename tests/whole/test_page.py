@@ -80,7 +80,7 @@ def test_the_page_has_what_was_measured_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device, seconds = "a device of the test", 0.0125
-    recorded = read_recorded(ROOT / "benchmarks" / "bench-h100.json", Bench)
+    recorded = read_recorded(ROOT / "benchmarks" / "bench-h200.json", Bench)
     [one, *_] = recorded.results
     results = tuple(
         with_fields(one, plan=name, executor="the-executor", device=device, seconds=seconds)
