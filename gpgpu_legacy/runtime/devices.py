@@ -15,6 +15,7 @@ def is_gpu(renderer: str) -> bool:
     return not any(name in renderer.lower() for name in _SOFTWARE_RENDERERS)
 
 
+@cache
 def processor_name() -> str:
     """The processor's model name, or the architecture if the system does not say."""
     try:

@@ -29,10 +29,10 @@ Bytes = NDArray[np.uint8]
 SLOTS, SLOT_BYTES = 12, 4 << 20
 """The mapped memory of a context. Mapping costs a quarter of a millisecond per megabyte, once."""
 
-LEAST_PIECE_BYTES = 1 << 20
+LEAST_PIECE_BYTES = 2 << 20
 """A smaller piece is copied faster than a thread starts."""
 
-PIECES = 2
+PIECES = 4
 """The least number of pieces of a transfer, unless they would be too small: one piece is copied
 while another is fetched.
 """
@@ -40,7 +40,7 @@ while another is fetched.
 COPYING = 8
 """The pieces that threads copy at the same time; memory is no faster with more."""
 
-TOGETHER_BYTES = 16 << 20
+TOGETHER_BYTES = 4 << 20
 """For a smaller array this thread copies every other piece, since other threads start slowly."""
 
 _WAIT_NS = 10**9
