@@ -86,8 +86,9 @@ class Staged:
 
     @property
     def name(self) -> str:
-        """The name of the shared array."""
-        return f"{('across', 'up')[self.axis]}{self.slot}_{self.fetched.value}"
+        """The name of the shared array. Loops share one of the same type."""
+        width = "" if self.vector.width == AT_ONCE else self.vector.width
+        return f"{('across', 'up')[self.axis]}{self.slot}_{self.fetched.value}{width}"
 
     @property
     def vector(self) -> Type:
