@@ -117,6 +117,7 @@ def _is_matrix(plan: Plan, transfer: Transfer, matrices: Sequence[Matrix]) -> bo
 
 
 _MOST_SPARE = 2  # results of a name: a caller may hold one until the next one is there
+_MOST_SPARE_BYTES = 256 << 20  # of a result that is kept
 _UNHELD = 2  # references: the list's, and the one that getrefcount has
 
 
@@ -141,7 +142,8 @@ def new_results(plan: Plan, filled: Collection[str] = ()) -> Callable[[], dict[s
         free = [number for number in range(len(spare)) if getrefcount(spare[number]) == _UNHELD]
         shape = (matrix.rows, matrix.columns)
         memory = spare.pop(free[0]) if free else np.empty(shape, np.float32)
-        held[matrix.name] = [*spare, memory][-_MOST_SPARE:]
+        if memory.nbytes <= _MOST_SPARE_BYTES:
+            held[matrix.name] = [*spare, memory][-_MOST_SPARE:]
         if matrix.name in with_gaps:
             memory[...] = 0
         return memory[...]
