@@ -44,7 +44,7 @@ print(json.dumps([executor.name, time.perf_counter() - started]))
 
 
 def run(what: str, parameters: dict[str, int], name: str, folder: str) -> tuple[str, float] | str:
-    """Which executor ran it, and in how many seconds; why it did not, in words."""
+    """The executor that ran it, and the seconds; or why none did, in words."""
     words = [sys.executable, "-c", CHILD, what, json.dumps(parameters), name]
     environment = {**os.environ, "XDG_CACHE_HOME": folder, "GPGPU_LEGACY_TUNING": "off"}
     try:
@@ -60,7 +60,7 @@ def run(what: str, parameters: dict[str, int], name: str, folder: str) -> tuple[
 
 
 def cases(names: list[str], at: list[int]) -> list[tuple[str, dict[str, int]]]:
-    """Shipped algorithms, or files, at all sizes that their first parameter takes."""
+    """Shipped algorithms, or the named ones, with each size as their n, or width and height."""
     found = [find_algorithm(name) for name in names] or shipped_algorithms()
     sizes = []
     for algorithm in found:
@@ -84,7 +84,7 @@ def main() -> None:
         times: dict[str, dict[str, float]] = {"cold": {}, "warm": {}}
         chosen = {}
         with tempfile.TemporaryDirectory() as shared:
-            for name in others:  # what they keep, the warm runs find
+            for name in others:  # the warm runs find what these keep
                 if (what, name) not in slow:
                     run(what, parameters, name, shared)
             for name in ("auto", *others):

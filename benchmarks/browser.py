@@ -91,9 +91,10 @@ _PRODUCTS = """(async () => {
 
 
 class BrowserProduct(Record, frozen=True, kw_only=True):
-    """A product by both: seconds, GFLOPS, and how many times as fast as the peer the page is.
+    """A product by the page and by the peer, in seconds and in GFLOPS.
 
-    error, peer_error: the largest of sampled elements, over the largest element.
+    ratio: the peer's seconds over the page's. error, peer_error: the largest error of sampled
+    elements, over the largest element.
     """
 
     size: int
@@ -107,7 +108,7 @@ class BrowserProduct(Record, frozen=True, kw_only=True):
 
 
 class BrowserBenchmark(Recorded, frozen=True, kw_only=True):
-    """All sizes. busy_share: of the processors' time, by other processes, from 0 to 1."""
+    """All sizes. busy_share: other processes' share of the processors' time, from 0 to 1."""
 
     browser: str
     renderer: str
@@ -132,7 +133,7 @@ def fetched_peer(folder: Path) -> str:
 
 
 def drawn_scene(size: int) -> Scene:
-    """The product's scene, as the page's section has it: sizes are constants of the shaders."""
+    """The product's scene, as the page has it: sizes are constants in the shaders."""
     plan = find_product(METHOD).plan(n=size, block=BLOCK, accumulate="ping-pong")
     return scene_of(plan) | {"shaders": plain(shaders_of(plan, sized=True))}
 
@@ -144,7 +145,7 @@ def give(page: Modules, name: str, matrix: F32) -> None:
 
 
 def product(page: Modules, size: int) -> tuple[BrowserProduct, list[Any]]:
-    """A product of that size by both, in turn; and what the page says of itself and the peer."""
+    """A product by the page and the peer, in turn; and the page's words on itself and the peer."""
     rng = np.random.default_rng(size)
     a, b = (rng.random((size, size), np.float32) for _ in range(2))
     give(page, "matrixA", a)

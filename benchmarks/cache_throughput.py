@@ -3,7 +3,7 @@
     python benchmarks/cache_throughput.py [CACHE …] > benchmarks/cache-throughput.json
 
 pycachesim (AGPL, in C) is not a dependency: `pip install pycachesim` for the comparison; without it
-the ratios are null. It gets each trace as addresses in bulk, writes as loads. Each simulator has
+the ratios are null. It gets each trace as a list of addresses, writes as loads. Each simulator has
 one thread, and they run in turn; times are medians of the thread's processor time. `rows` is a
 trace as fragments make it, in which a repeated row appears once; in `accesses` every access appears
 by itself.
@@ -45,7 +45,7 @@ PLANS = (
 
 
 def held(name: str, chunks: list[Chunk]) -> AccessTrace:
-    """A trace of chunks that are there already, so that making them is not timed."""
+    """A trace of chunks that exist already, so that making them is not timed."""
     pass_ = PassTrace(0, lambda: iter(chunks))
     end = max(int(chunk.lines.max()) for chunk in chunks) + 1
     region = MemoryRegion(name, 0, end * LINE_BYTES, 4)
@@ -67,11 +67,13 @@ def of_plan(plan: Plan) -> list[Chunk]:
 
 
 def random_lines(lines: int) -> list[Chunk]:
+    """MOST accesses to lines at random."""
     rows = np.random.default_rng(0).integers(0, lines, (MOST, 1))
     return [Chunk(rows, np.zeros(1, np.int16), np.ones(MOST, np.int32))]
 
 
 def written_out(chunks: list[Chunk]) -> list[Chunk]:
+    """The same accesses, with every repeated row by itself."""
     return [
         Chunk(np.repeat(c.lines, c.times, axis=0), c.kinds, np.ones(int(c.times.sum()), np.int32))
         for c in chunks
@@ -90,7 +92,7 @@ def peer_call(cache: Cache, addresses: list[int]) -> Callable[[], object]:
 
 
 class Row(Record, frozen=True, kw_only=True):
-    """A trace through a cache: millions of accesses a second, and how many times the peer's."""
+    """A trace through a cache: millions of accesses a second, and their ratio to the peer's."""
 
     cache: str
     trace: str
@@ -104,7 +106,7 @@ class Row(Record, frozen=True, kw_only=True):
 
 
 class Throughput(Recorded, frozen=True, kw_only=True):
-    """All traces through all caches. busy_share: of the processors' time, by other processes."""
+    """All traces through all caches. busy_share: other processes' share of the processors' time."""
 
     device: str
     python: str
@@ -113,7 +115,7 @@ class Throughput(Recorded, frozen=True, kw_only=True):
 
 
 def measured(cache: Cache, name: str, chunks: list[Chunk]) -> Row:
-    """Both simulators take rounds in turn."""
+    """Measure a trace through a cache, in rounds of both simulators in turn."""
     memory = Memory((cache,))
     every = written_out(chunks)
     count = sum(chunk.lines.size for chunk in every)

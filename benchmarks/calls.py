@@ -11,8 +11,8 @@
 - linear: lookups between texels (recipes/user_programs.py), the driver's own ARBfp over jit.
 - raster: multichannel at n = 1024 where OpenGL runs on the CPU, the driver's own over gl-raster.
 
-What is compared runs in turn: calls of one kind in a row after a pause, in which the threads of the
-others fall asleep, the first of them unmeasured. Times are medians, in seconds.
+Calls that are compared run in turn. After a pause, in which other calls' threads fall asleep, those
+of one kind run in a row, the first of them unmeasured. Times are medians, in seconds.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MULTICHANNEL = "hall-carr-hart-multi"
 
 
 class Row(Record, frozen=True, kw_only=True):
-    """Two times and the first over the second. asked: at least, or at most."""
+    """Two times, and the first over the second. asked: the bound to meet, in words."""
 
     row: str
     size: int
@@ -64,7 +64,7 @@ class Row(Record, frozen=True, kw_only=True):
 
 
 class CallsBenchmark(Recorded, frozen=True, kw_only=True):
-    """All of it. busy_share: of the processors' time, by other processes, from 0 to 1."""
+    """All rows. busy_share: other processes' share of the processors' time, from 0 to 1."""
 
     versions: dict[str, str]
     device: str
@@ -88,7 +88,7 @@ def of_times(row: str, size: int, seconds: Mapping[str, float], asked: str) -> R
 
 
 def in_a_row(call: Callable[[], object]) -> Sample:
-    """Calls in a row. A call's result is its seconds, if it is a float."""
+    """The median of calls in a row. If a call gives a float, that is its seconds."""
 
     def sample() -> float:
         sleep(PAUSE_S)
@@ -103,19 +103,19 @@ def in_a_row(call: Callable[[], object]) -> Sample:
 
 
 def random_operands(plan: Plan) -> dict[str, NDArray[np.float32]]:
-    """Numbers from 0 to 1."""
+    """A plan's operands, with numbers from 0 to 1."""
     rng = np.random.default_rng(0)
     return {m.name: rng.random((m.rows, m.columns), np.float32) for m in plan.operands}
 
 
 def passes_of(plan: Plan, executor: str) -> Sample:
-    """The plan's passes, prepared once."""
+    """The computing of a plan that is prepared once."""
     prepared, given = find_executor(executor).prepare(plan), random_operands(plan)
     return in_a_row(lambda: prepared.run(given).timings.compute_s)
 
 
 def whole() -> Iterator[Row]:
-    """Matmul over its own passes."""
+    """Whole calls of matmul over their own passes."""
     for n in (512, 1024, 2048):
         plan = find_product(DEFAULT_PRODUCT).plan(n=n)
         a, b = random_operands(plan).values()
@@ -138,7 +138,7 @@ def numpy_calls() -> Iterator[Row]:
 
 
 def sort() -> Iterator[Row]:
-    """All cores over two."""
+    """A sort on all cores over the same on two."""
     cores = sorted(os.sched_getaffinity(0))
 
     def on(count: int) -> Sample:
@@ -152,7 +152,7 @@ def sort() -> Iterator[Row]:
 
 
 def sort_here(cores: str) -> float:
-    """The passes of a sort on some cores."""
+    """The seconds of a sort's passes on some cores. cores: their numbers, with commas between."""
     os.sched_setaffinity(0, set(map(int, cores.split(","))))
     with find_executor("jit").prepare(sort_plan()) as prepared:
         return in_a_row(lambda: prepared.run({"values": shuffled()}).timings.compute_s)()
@@ -207,7 +207,7 @@ def offsets() -> Iterator[Row]:
 
 
 def flood_here(passes: str) -> None:
-    """A run."""
+    """Run a flood of so many passes once."""
     plan = flood(64, int(passes)).plan()
     find_executor("jit").run(plan, random_operands(plan))
 

@@ -1,4 +1,4 @@
-"""Records what every method fetches from memory, through one cache: from_memory.py FILE [N]."""
+"""Record the bytes that every method fetches through one cache: from_memory.py FILE [N]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpgpu_legacy.serial import provenance, write_json
 from gpgpu_legacy.studies.lineage import LineageMemory, bytes_from_memory
 from gpgpu_legacy.studies.shared.sweep import sweep, workers
 
-CACHE = "8K,fully,64B"  # with ways, n a power of two would be the worst case of some methods alone
+CACHE = "8K,fully,64B"  # with few ways, a power of two is the worst n, but of some methods only
 
 
 def main(path: Path, size: int) -> None:

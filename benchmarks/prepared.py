@@ -1,4 +1,4 @@
-"""What preparing saves and what moving data costs, each beside a peer of the same run.
+"""The gain of preparing plans and the cost of moving data, each beside a peer of the same run.
 
     python benchmarks/prepared.py [EXECUTOR …] > benchmarks/prepared-HERE.json
 
@@ -7,14 +7,14 @@ Four things, on every executor that works here or on those named:
 - sorts: a bitonic sort of 65 536 numbers, 136 passes of one program that differ in program.local
   alone (tests/sorting.py). A whole run of the prepared plan is compared with its own passes, and
   with a run that prepares the plan anew.
-- warm: the same by a Request, which keeps plans prepared, the second time and later: with the plan
-  of the first time, and with an equal one. Both are compared with the passes.
-- cold: the same from a process's start to its end, with the code that is cached on disk.
+- warm: the sort by a Request, which keeps plans prepared, from the second time on: with the plan of
+  the first time, and with an equal one. Both are compared with the passes.
+- cold: the sort from a process's start to its end, with the code that is cached on disk.
 - moves: the operands of an n×n product up, and the product back, compared with CuPy's copies of the
   same arrays, or with NumPy's in memory where there is no CuPy.
 
-What is compared runs in turn. Times are medians, in seconds, by the host's clock with the queue
-finished.
+Calls that are compared run in turn. Times are medians, in seconds, by the host's clock with the
+queue finished.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Sort(Record, frozen=True, kw_only=True):
 
 
 class Warm(Record, frozen=True, kw_only=True):
-    """`execute` on a plan that stayed prepared, in seconds. equal: on an equal plan."""
+    """A Request's run of a plan that stayed prepared, in seconds. equal: of an equal plan."""
 
     executor: str
     run_s: float
@@ -100,7 +100,7 @@ class Move(Record, frozen=True, kw_only=True):
 
 
 class PreparedBenchmark(Recorded, frozen=True, kw_only=True):
-    """All of it. busy_share: of the processors' time, by other processes, from 0 to 1."""
+    """All measurements. busy_share: other processes' share of the processors' time, from 0 to 1."""
 
     versions: dict[str, str]
     sorts: tuple[Sort, ...]
@@ -137,7 +137,7 @@ def sort(executor: Executor) -> Sort:
 
 
 def warm(executor: Executor) -> Warm:
-    """Sorts by `execute`, in turn on one plan and on an equal one."""
+    """Sorts by Requests, in turn of one plan and of an equal one."""
     plan, equal = sort_plan(tables=True), sort_plan(tables=True)
     given = {"values": shuffled()}
     wanted = in_order(given["values"])
@@ -173,7 +173,7 @@ with find_executor({name!r}).prepare(sort_plan()) as prepared:
 
 
 def cold(executor: Executor) -> Cold:
-    """The same in processes of its own."""
+    """A sort in a process of its own, from its start to its end."""
     text = _COLD.format(tests=sys.path[0], name=executor.name)
 
     def process() -> None:
@@ -184,7 +184,7 @@ def cold(executor: Executor) -> Cold:
 
 
 def peer_copies(arrays: list[F32]) -> tuple[str, dict[str, Callable[[], object]]]:
-    """The peer: its name, and what copies two arrays up and one back."""
+    """The peer: its name, and the calls that copy two arrays up and one back."""
     a, b = arrays
     if cupy is None:
         there = [np.empty_like(a), np.empty_like(b)]

@@ -1,11 +1,11 @@
-"""What packing on the device and mapped memory save of a whole call, beside the driver's copies.
+"""The time that packing on the device and mapped memory save, beside the driver's copies.
 
     python benchmarks/transfers.py [SIZE …]
 
 Products of prepared plans on gl-raster and gl-compute, from operands to results: once as on a GPU,
 where shaders pack and threads copy to mapped memory, and once as on a software renderer, where the
-host packs and the driver copies. Both run in turn. Times are medians in milliseconds: the whole
-call, and of it the way up and the way back.
+host packs and the driver copies. Both run in turn. Times are medians in milliseconds: of the whole
+call, of the way up, and of the way back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls that are compared, run in turn, and how a benchmark ends."""
+"""Run the calls that a benchmark compares in turn, and print its result."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The price of a question: Jacobi's steps in a loop that ends by a condition, beside a fixed count.
+"""The cost of a condition: Jacobi's steps in a loop that ends by one, beside a fixed count.
 
     python benchmarks/until.py [--size 1024] [--passes 200] [--executor jit gl-compute]
 
-In turns, the median of the rounds: the same steps with a fixed count, in a loop that is asked every
-50 iterations, and in one that computes the largest change by a reduction before it is asked.
+The same steps run in turn: with a fixed count, in a loop whose condition is asked every 50
+iterations, and in one that computes the largest value by a reduction before it asks. Times are
+medians of the rounds.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ array([3., 1., 1., 2.], dtype=float32)
 >>> matmul([[1.0, 2.0]], [[3.0], [4.0]], method="hall-carr-hart-multi", executor="numpy")
 array([[11.]], dtype=float32)
 
-Everything is imported when it is first used.
+Each name is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; an interrupt, even while it is imported, is one line."""
+    """Run the command line. An interrupt ends it with one line, even during its imports."""
     gc.disable()  # imported modules stay: collecting them, now and later, is slow
     try:
         from gpgpu_legacy.cli import main as run

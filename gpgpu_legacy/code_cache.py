@@ -1,5 +1,7 @@
-"""Generated code on disk, for later processes: machine code and the tables of parsers. And results
-that never change, such as the audit's.
+"""Generated code on disk, for later processes.
+
+It is machine code and the tables of parsers; results that never change, such as the audit's, are
+kept with it.
 
 Files that are read back are executed. So they are trusted only in a folder that this user owns and
 nobody else can write to, and only if they are whole. A file's name is a digest of its key, which
@@ -26,13 +28,13 @@ from gpgpu_legacy.files import cache_folder, library_versions, package_digest
 R = TypeVar("R")
 
 FOLDER = "generated"
-"""The name of its folder in the user's cache folder: its own, so that it can have its own mode."""
+"""The name of a folder in the user's cache folder. Nobody else may open it (mode 0700)."""
 
 MOST_BYTES = 256 << 20
-"""Of all files together; the machine code of a thousand kernels and programs has about 50 MB."""
+"""Bytes of all files together; a thousand kernels and programs take about 50 MB."""
 
 MOST_FILES = 4096
-"""Files in the folder: that many are listed in a few milliseconds."""
+"""Files in the folder; listing so many takes a few milliseconds."""
 
 _LEFT = 0.75  # the share of these limits that pruning leaves
 _WRITES_PER_CHECK = 64  # about one write in this many checks the size of the folder
@@ -41,7 +43,7 @@ _DIGEST_BYTES = sha256().digest_size
 
 
 def read(key: str) -> bytes | None:
-    """The content kept under that key; None if there is no trustworthy file."""
+    """The content kept under a key; None if there is no trustworthy file."""
     try:
         folder = cache_folder() / FOLDER
         _check_own(folder)
@@ -59,7 +61,7 @@ def read(key: str) -> bytes | None:
 
 
 def keep(key: str, content: bytes) -> None:
-    """Keep this under that key, if there is a folder to write to."""
+    """Keep content under a key, if there is a folder to write to."""
     with suppress(OSError, InputError):
         _keep(key, content)
 
@@ -67,8 +69,8 @@ def keep(key: str, content: bytes) -> None:
 def recalled(name: str, make: Callable[[], R]) -> R:
     """The result of a function, computed once and kept for later processes.
 
-    name: of the function and its arguments. Only what the package's files, the libraries and the
-    name decide may be kept: nothing measured, and nothing of the user's. The result is pickled.
+    name: of the function and its arguments. The result may depend only on the name, the package's
+    files and the libraries: on nothing measured, and on nothing of the user's. It is pickled.
     """
     key = "\n".join((name, package_digest(), library_versions()))
     content = read(key)
@@ -81,7 +83,7 @@ def recalled(name: str, make: Callable[[], R]) -> R:
 
 
 def why_nothing_is_kept() -> str:
-    """The reason that this user's processes keep nothing, in a sentence; empty if they do."""
+    """Why this user's processes keep nothing, in a sentence; empty if they keep files."""
     try:
         _keep("whether anything is kept", b"")
     except InputError as error:

@@ -1,8 +1,8 @@
-"""What classes and functions are marked with: value objects, and the public door.
+"""Decorators for value objects, and for the functions and classes that users call.
 
-A class that holds fields and never changes is `@frozen`. What users call is `@public`: arguments
-that do not fit its signature are told in one line. A call whose arguments have the types of one
-that was checked before costs a look-up.
+`@frozen` marks a class that holds fields and never changes. `@public` marks what users call:
+arguments that do not fit its signature raise an error of one line. Each combination of argument
+types is checked once; later calls with the same types cost one look-up.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def frozen(value: type[C]) -> type[C]:
 
 
 def hashed_once(value: type[C]) -> type[C]:
-    """A frozen dataclass whose objects compute their hash once: they are keys of many caches."""
+    """Make a frozen dataclass without slots compute the hash of each object once.
+
+    Its objects are keys of many caches.
+    """
     own = value.__hash__
 
     def once(self: Any) -> int:
@@ -43,7 +46,7 @@ def hashed_once(value: type[C]) -> type[C]:
     return value
 
 
-# The public door --------------------------------------------------------------------------------
+# Calls by users ---------------------------------------------------------------------------------
 
 _KINDS: dict[str, tuple[Any, str]] = {
     "str": (str, "a text"),
@@ -58,17 +61,19 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "PlanBuilder": ((), "a Pipeline"),
     **{name: ((), f"a {name}") for name in ("Plan", "Program", "Machine", "FigureOptions")},
 }
-"""Types as annotations begin with them, and in words; ours are known by their names alone."""
+"""By the beginning of an annotation, its type, and the type in words. The package's own types are
+known by their names alone.
+"""
 
 _ANY = (object, "")
-"""What other annotations accept."""
+"""For other annotations, which accept anything."""
 
 
 class WithBlock(_GeneratorContextManager[T]):
-    """What a `with` block is made of, which nothing else can be done with."""
+    """A context manager that can be used only in a `with` statement."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        """An attribute of what the block would give."""
+        """Raise UnknownNameError, with the advice to write a `with` statement."""
         own = self.func.__name__
         raise UnknownNameError(
             f"{own} makes a block, which has no {name}; write `with p.{own}(…) as name:`, and go "
@@ -76,12 +81,12 @@ class WithBlock(_GeneratorContextManager[T]):
         )
 
     def __iter__(self) -> NoReturn:
-        """What a `for` asks for."""
+        """Raise UnknownNameError, as __getattr__ does."""
         self.__getattr__("iteration of Python")
 
 
 def block(function: Callable[P, Generator[T, None, None]]) -> Callable[P, WithBlock[T]]:
-    """As contextlib.contextmanager, but a use without `with` is told in one line."""
+    """Do as contextlib.contextmanager does, with an error of one line for a use without `with`."""
 
     @wraps(function)
     def call(*given: P.args, **named: P.kwargs) -> WithBlock[T]:
@@ -91,9 +96,9 @@ def block(function: Callable[P, Generator[T, None, None]]) -> Callable[P, WithBl
 
 
 def public(value: F) -> F:
-    """A function or a method that raises InputError for arguments that do not fit its signature.
+    """Make a function or method raise InputError for arguments that do not fit its signature.
 
-    Of a class, that is its constructor. Whether they fit depends on their types and names alone.
+    Of a class, the constructor is checked. Only the types and the names of arguments matter.
     """
     if isinstance(value, type):
         value.__init__ = public(value.__init__)  # type: ignore[misc]
@@ -161,7 +166,7 @@ def _wanted(annotation: str, value: object) -> str:
 
 @cache
 def _alternatives(annotation: str) -> list[tuple[str, Any, str]]:
-    """The types that an annotation joins by |, each as it is written, and as in _KINDS."""
+    """The types that an annotation joins by |: each as it is written, then its entry in _KINDS."""
     return [
         (part, *next((k for begin, k in _KINDS.items() if part.startswith(begin)), _ANY))
         for part in annotation.split(" | ")

@@ -1,5 +1,7 @@
-"""Files, read up to a limit and written whole or not at all; the user's folders; and the files of a
-checkout beside the package: shaders/, benchmarks/, docs/; and its commit.
+"""Files, the user's folders, and what lies beside the package.
+
+Files are read up to a limit, and written whole or not at all. A checkout has shaders/, benchmarks/
+and docs/ beside the package, and a commit.
 
 A file is written under a temporary name beside its own, and renamed when it is whole. Nothing is
 synced to the disk: that takes longer than many commands, and results can be computed again.
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 MOST_TEXT_BYTES = 2**24
-"""Bytes of a text file, unless its reader sets a smaller limit: more than any real one has, and
-little beside a machine's memory.
+"""Bytes of a text file, unless its reader sets a smaller limit. Any real file is smaller, and any
+machine's memory much larger.
 """
 
 Write = Callable[[IO[bytes]], object]
@@ -48,8 +50,8 @@ def _kind(mode: int) -> str:
 def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:
     """The text of a file, with its own line ends.
 
-    Text that is not UTF-8 is read as Latin-1, which shaders of the time use in comments.
-    Otherwise as `read_text_bytes`.
+    Text that is not UTF-8 is read as Latin-1, which shaders of the time use in comments. The
+    limit and the errors are those of `read_text_bytes`.
     """
     return _decoded(read_text_bytes(path, most))
 
@@ -58,8 +60,8 @@ def read_text_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
     """The bytes of a text file, for a reader that knows its encoding.
 
     What editors on Windows add is left out: a byte order mark, and Ctrl-Z at the end. most: the
-    bytes that the file may have. Raises InputError, in one line, if it is longer or not text, and
-    as `open_data` does.
+    bytes that the file may have. Raises InputError if the file is longer or is not text, and as
+    `open_data` does.
     """
     with open_data(path) as file:
         return _text(file, str(path), most)
@@ -117,8 +119,8 @@ def _decoded(data: bytes) -> str:
 def check_writable(path: Path) -> None:
     """Raise InputError if a file cannot be written, as far as is known in advance.
 
-    Its folder is missing or read-only; it is itself a folder, a device, a pipe or a socket; it is
-    write-protected; its name is too long, or a link in a circle.
+    The reasons: its folder is missing or read-only; it is itself a folder, a device, a pipe or a
+    socket; it is write-protected; its name is too long, or a link in a circle.
     """
     with _explained(path):
         _target(path)
@@ -142,9 +144,9 @@ def check_not_read(output: Path, inputs: Mapping[str, Path | None]) -> None:
 
 
 def check_output_folder(folder: Path, names: tuple[str, ...] = ()) -> None:
-    """Raise InputError if files cannot be written to a folder, which is made if it is missing.
+    """Raise InputError if files cannot be written to a folder, or a missing one cannot be made.
 
-    names: the files that will be written there.
+    names: the files that will be written there. Nothing is written or made yet.
     """
     with _explained(folder):
         if not folder.is_dir():
@@ -222,7 +224,7 @@ def text_writer(text: str) -> Write:
 
 
 def write_folder(folder: Path, files: Mapping[str, Write]) -> None:
-    """Write files of a folder: first all under temporary names, and then rename them all.
+    """Write files to a folder: all under temporary names first, and then rename them.
 
     A new folder appears with all its files at once. In an existing one, the files are replaced in
     their order, and its other files stay. Raises InputError as `check_output_folder` does, and if
@@ -277,7 +279,7 @@ class _Stream(io.FileIO):
     """
 
     def fileno(self) -> int:
-        """Raises OSError."""
+        """Raise OSError, as there is no descriptor to give."""
         raise io.UnsupportedOperation("this file has no descriptor")
 
 
@@ -288,7 +290,7 @@ def _fill(draft: Path, write: Write) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turns whatever the system refuses in the block into an InputError of one line."""
+    """Turn an OSError of the block into an InputError of one line."""
     try:
         yield
     except OSError as error:
@@ -344,7 +346,7 @@ def recorded_file(name: str) -> Path:
 
 
 def documentation_file(name: str) -> Path:
-    """A page of docs/ that the package reads: `glossary.md`."""
+    """A page of docs/ that the package reads, such as `glossary.md`."""
     return _shipped("docs") / name
 
 
@@ -400,7 +402,7 @@ def package_digest() -> str:
 
 @cache
 def library_versions() -> str:
-    """Python's version, and what is installed beside it with its version, in any order."""
+    """Python's version, and the names and versions of all installed distributions."""
     installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
     return " ".join((sys.version, *sorted(installed)))
 
@@ -413,7 +415,10 @@ def checkout() -> Path | None:
 
 @cache
 def commit() -> str | None:
-    """The commit of the checkout that the package runs from; None if it is installed."""
+    """The commit of the checkout that the package runs from, with a + if files differ from it.
+
+    None if the package is installed, or if git fails.
+    """
     import subprocess
 
     root = checkout()

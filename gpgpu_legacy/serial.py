@@ -1,8 +1,8 @@
 """JSON and TOML, written and strictly read in one place, by msgspec.
 
-A command's output is a `Record`; a result in a file is a `Recorded`, which says who wrote it, with
-what, and when. An unknown field is an error, and so is a value of another type: the message names
-the file and the path in it.
+A command's output is a `Record`. A result in a file is a `Recorded`, which also has the version,
+the commit and the driver that produced it, and the date. An unknown field is an error, and so is a
+value of another type. The message names the file and the path in it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from gpgpu_legacy.files import commit, package_version, read_text_bytes, write_t
 T = TypeVar("T")
 
 MOST_ITEMS = 2**14
-"""Items of a list: the rows of a table that people could still read."""
+"""Items of a list: people could hardly read a longer table."""
 
 LARGEST = 1e15
 """The largest time, rate or ratio; its inverse is the smallest. So quotients and products of a few
-of them stay far from the ends of a double's range.
+such numbers stay far from the ends of a double's range.
 """
 
 LARGEST_COUNT = 2**63 - 1
@@ -58,7 +58,7 @@ Spread = tuple[NotNegative, NotNegative]
 """The least and the largest of several numbers."""
 
 Share = Annotated[float, Meta(ge=0, le=1)]
-"""A part of a whole."""
+"""A share of a whole, from 0 to 1."""
 
 PositiveInt = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 """A whole number above 0."""
@@ -76,10 +76,10 @@ Several = Annotated[tuple[T, ...], Meta(max_length=MOST_ITEMS)]
 """A list of limited length: `Several[Row]`."""
 
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?![\s\S])"
-"""The pattern of text without line breaks and control characters."""
+"""The pattern of text without line breaks or control characters."""
 
 OneLine = Annotated[str, Meta(pattern=ONE_LINE)]
-"""Text without line breaks and control characters."""
+"""Text without line breaks or control characters."""
 
 MOST_CHARACTERS = 500
 """Characters of a name or a title."""
@@ -94,35 +94,35 @@ S = TypeVar("S", bound="Record")
 R = TypeVar("R", bound="Recorded")
 
 MOST_BYTES = 2**22
-"""Bytes of a file of recorded results. The longest here, a cache table, has 754 000."""
+"""Bytes of a file of recorded results. The longest of ours, a cache table, has 750 000."""
 
 MOST_TOML_BYTES = 2**20
-"""Bytes of a TOML file, which takes longer to read. The longest here has 40 000."""
+"""Bytes of a TOML file, which takes longer to read. The longest of ours has 79 000."""
 
 
 class Spelled(float):
-    """A number in records that keep NaN and the infinities: they are words in JSON."""
+    """A number whose NaN and infinities a record keeps: they are words in JSON."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Data that is written as JSON or TOML, or read from it: named fields, each of one type.
 
-    Records are frozen, and made with the names of their fields. A class says `kw_only=True` where a
-    field without a default follows one that has one: its own, or its base's.
+    Records are frozen, and made with the names of their fields. A class says `kw_only=True` if a
+    field without a default follows one with a default, be it its own or its base's.
     """
 
 
 define_record = msgspec.defstruct
-"""Makes a record from a list of its fields."""
+"""Makes a record's class from its name and a list of its fields."""
 
 
 class Recorded(Record, kw_only=True):
     """A result that is kept in a file.
 
-    schema: of the file's layout. package: the version of gpgpu_legacy. commit: of its checkout,
-    with a + where files differ from it; None in an installed package. driver: of OpenGL, if the
-    result depends on it. date: ISO 8601, UTC.
+    schema: the version of the file's layout. package: the version of gpgpu_legacy. commit: of its
+    checkout, with a + if files differ from it; None in an installed package. driver: of OpenGL, if
+    the result depends on it. date: ISO 8601, UTC.
 
     WHAT: the kind of file in words, for messages. HAS_LONG_LISTS: whether every item of a list gets
     one line, up to 1000 characters.
@@ -149,7 +149,7 @@ def provenance(driver: str | None = None) -> dict[str, Any]:
 
 
 def fields_of(record: Record) -> dict[str, Any]:
-    """The fields of a record by name, in order, unconverted: for a record of a larger type."""
+    """The fields of a record by name, in order and unconverted."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
@@ -200,12 +200,12 @@ def _in_utf8(value: Any) -> Any:
 
 
 def json_fitted_text(value: Any, width: int = 100) -> str:
-    """A record as JSON in which every value that fits into that many characters is on one line."""
+    """A record as JSON, in which every value that fits into `width` characters is on one line."""
     return _fitted(plain(value), width, "") + "\n"
 
 
 def _fitted(value: Any, width: int, pad: str, before: int = 0) -> str:
-    """before: the number of characters before the value in its line, besides `pad`."""
+    """A value as JSON. before: the characters before it in its line, besides `pad`."""
     line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(pad) + before + len(line) < width:
         return line
@@ -239,8 +239,8 @@ def from_json(text: str, kind: type[T], name: str, *, once: bool = False) -> T:
 def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) -> T:
     """The record in a TOML text; see `from_json`.
 
-    decimals: fields of type Decimal keep the digits of the text, and a class with a `from_plain`
-    converts its values with it; it raises ValueError for a value that does not fit.
+    decimals: whether fields of type Decimal keep the digits of the text. Then a class's own
+    `from_plain`, too, converts its values, and raises ValueError for one that does not fit.
     """
     hook = _from_plain if decimals else None
     types = (Decimal, datetime, date, time)
@@ -258,12 +258,12 @@ def _from_plain(kind: type[Any], value: Any) -> Any:
 
 
 def read_toml(path: Path, kind: type[T]) -> T:
-    """The record in a TOML file; InputError, in one line, if there is none."""
+    """The record in a TOML file; InputError if there is no file, or no such record in it."""
     return from_toml(_text_of(path, MOST_TOML_BYTES), kind, str(path))
 
 
 def _text_of(path: Path, most: int) -> str:
-    """The text of a UTF-8 file of at most that length."""
+    """The text of a UTF-8 file of at most `most` bytes."""
     try:
         return read_text_bytes(path, most).decode()
     except UnicodeDecodeError:
@@ -271,7 +271,7 @@ def _text_of(path: Path, most: int) -> str:
 
 
 def read_recorded(path: Path, kind: type[R]) -> R:
-    """A result that was recorded; no field of an object is given twice."""
+    """A recorded result; InputError if the file does not fit, or an object has a field twice."""
     return from_json(_text_of(path, MOST_BYTES), kind, str(path), once=True)
 
 
@@ -285,11 +285,11 @@ def write_json(path: Path, value: Any) -> None:
 
 
 class _Twice(str):
-    """The field that an object has twice."""
+    """The name of a field that an object has twice."""
 
 
 def _refuse_fields_given_twice(text: str, name: str) -> None:
-    """Raise InputError if an object in a JSON text has a field twice; msgspec takes the last.
+    """Raise InputError if an object in a JSON text has a field twice; msgspec would take the last.
 
     The text is known to be JSON of a record, so it is not nested deeply.
     """
@@ -325,9 +325,9 @@ _DEFINITION = "#/$defs/{name}"
 
 
 def json_schema(kind: type[Record], url: str, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema, of draft 2020-12, of a record's files; its classes' docstrings describe it.
+    """The JSON Schema (draft 2020-12) of a record's files, described by its classes' docstrings.
 
-    url: the schema's own name. named: other types that have definitions.
+    url: the schema's own name. named: other types that have definitions, by name.
     """
     kinds = (kind, *named.values())
     schemas, records = plain(msgspec.json.schema_components(kinds, ref_template=_DEFINITION))
@@ -355,7 +355,7 @@ def _with_references(schema: Any, own: Mapping[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's scalars, paths and mappings, which msgspec does not know."""
+    """Convert what msgspec does not know: NumPy's numbers and arrays, paths and mappings."""
     if isinstance(value, Spelled):
         return float(value) if isfinite(value) else str(value)
     if isinstance(value, Path):
@@ -446,11 +446,11 @@ def _lower(text: str) -> str:
 # TOML, read strictly ------------------------------------------------------------------------------
 
 MOST_KEY_PARTS = 16
-"""Parts of a dotted key in TOML: `a.b.c` has three. Reading takes the square of it."""
+"""Parts of a dotted key in TOML: `a.b.c` has three. The time to read grows with their square."""
 
 
 def toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
-    """The content of a TOML text; DecodeError if it is not one, or would take too long to read."""
+    """The content of a TOML text; DecodeError if it is not TOML, or takes too long to read."""
     import tomllib
 
     if any(
@@ -495,7 +495,7 @@ def _float(text: str) -> float:
 
 
 def _decimal(text: str) -> Decimal:
-    """The same with its digits; infinities have none."""
+    """A TOML number with a point, with all its digits; DecodeError for infinities, too."""
     if isinf(_float(text)):
         raise msgspec.DecodeError(f"{text} is not a number with digits")
     return Decimal(text)

@@ -24,12 +24,12 @@ def buffer(name: str, rows: int, columns: int, *, zero: bool = False) -> Texture
 
 
 def uniforms(**values: Number) -> tuple[UniformValue, ...]:
-    """The uniforms of a pass."""
+    """The uniforms of a pass, by name."""
     return tuple(UniformValue(name, value) for name, value in values.items())
 
 
 def bindings(*textures: str) -> tuple[BufferBinding, ...]:
-    """Buffers bound at the binding points 0, 1, 2, …"""
+    """The bindings of these buffers to the binding points 0, 1, 2, …"""
     return tuple(BufferBinding(i, name) for i, name in enumerate(textures))
 
 

@@ -1,7 +1,7 @@
-"""The conventions of traces once more, one access at a time: where texels lie, and who reads them.
+"""The conventions of traces, written a second time: where texels lie, and who reads them when.
 
-Nothing here is shared with the package but plans. Texels are found by running each fragment on the
-scalar machine, and layouts and raster orders are written from their descriptions.
+Nothing here is shared with the package but plans. The scalar machine runs each fragment to find the
+texels that it looks up. Layouts and raster orders are written from their descriptions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def power_of_2(size: int) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def number_of(layout: str, size: Place, place: Place) -> int:
-    """How many texels lie before a texel of a texture of that size."""
+    """The number of texels before this one, in a texture of that size."""
     (width, height), (x, y) = size, place
     if layout == "linear":
         return y * width + x
@@ -55,7 +55,7 @@ def number_of(layout: str, size: Place, place: Place) -> int:
 
 
 def morton_number(width: int, height: int, x: int, y: int) -> int:
-    """By halves: bits of x and y in turn, the longer side's alone above."""
+    """The place in Morton order, by halving; only the longer side is halved at first."""
     if width == height == 1:
         return 0
     if width > height:
@@ -70,7 +70,7 @@ def morton_number(width: int, height: int, x: int, y: int) -> int:
 
 
 def texels_of(layout: str, size: Place) -> int:
-    """How many texels a texture takes, padding included."""
+    """The number of texels that a texture takes, padding included."""
     width, height = size
     if layout == "linear":
         return width * height
@@ -84,7 +84,7 @@ def texels_of(layout: str, size: Place) -> int:
 
 
 def order_of(raster: str, width: int, height: int) -> list[Place]:
-    """The fragments of a rectangle in order; or its quads, with tiles counted in quads."""
+    """The fragments of a rectangle in order; or its quads, with tiles measured in quads."""
     everywhere = [(x, y) for y in range(height) for x in range(width)]
     if raster == "scan":
         return everywhere
@@ -111,7 +111,7 @@ def hilbert(side: int) -> list[Place]:
 
 
 def order_of_quads(raster: str, width: int, height: int) -> list[list[Place]]:
-    """The fragments of each quad, those that there are."""
+    """The fragments of each quad that lie in the rectangle, quad by quad."""
     if raster.startswith("tiled:"):
         w, h = (int(side) // 2 for side in raster.removeprefix("tiled:").split("x"))
         raster = f"tiled:{w}x{h}"
@@ -125,7 +125,7 @@ def order_of_quads(raster: str, width: int, height: int) -> list[list[Place]]:
 
 
 class Looking(_Fragment):
-    """A fragment that notes where it looks, gets NaN from there, and does not die."""
+    """A fragment that notes the texels that it looks up, gets NaN from them, and does not die."""
 
     def __init__(self, each: FragmentPass, textures: dict[int, Texture], place: Place) -> None:
         rect, samplers = each.rect, {b.unit: b.sampler for b in each.bindings}
@@ -192,12 +192,15 @@ class Addresses:
 
 
 Lookups = dict[Place, list[tuple[str, Place] | None]]
-"""The textures and texels that each fragment of a pass looks up; None of the border."""
+"""The textures and texels that each fragment of a pass looks up; None for the border."""
 
 
 @lru_cache(maxsize=16)
 def lookups_of(plan: Plan) -> list[tuple[Pass, Lookups]]:
-    """The passes of the expanded plan, which look up the same in any layout and raster order."""
+    """The passes of the expanded plan, with their lookups.
+
+    Lookups are the same in any layout and raster order.
+    """
     textures = {texture.name: texture for texture in plan.textures}
     return [(each, lookups_of_pass(each, textures)) for each in passes(plan)]
 
@@ -258,7 +261,7 @@ def of_pass(
 def accesses_of(
     plan: Plan, layout: str, raster: str, *, quads: bool, in_flight: int = 1
 ) -> list[list[Access]]:
-    """The accesses of each pass of the expanded plan that makes any."""
+    """The accesses of each pass of the expanded plan, without passes that make none."""
     space = Addresses(plan, layout)
     found = (
         of_pass(each, looked_up, space, raster, quads=quads, in_flight=in_flight)
@@ -271,7 +274,7 @@ def accesses_of(
 
 
 def in_order(chunk: Chunk, values: NDArray[np.int64] | None = None) -> Iterator[tuple[int, int]]:
-    """Each access of a chunk: its line, or another value, and its kind."""
+    """The line, or another value, and the kind of each access of a chunk."""
     table = chunk.lines if values is None else values
     kinds = chunk.kinds.tolist()
     rows = zip(chunk.lines.tolist(), table.tolist(), chunk.times.tolist(), strict=True)
@@ -283,7 +286,7 @@ def in_order(chunk: Chunk, values: NDArray[np.int64] | None = None) -> Iterator[
 
 
 def written_out(pass_: PassTrace) -> list[Access]:
-    """The accesses of a pass_, with lines in place of addresses."""
+    """The accesses of a pass, with lines in place of addresses."""
     return [
         (kind // 2, kind % 2 == 1, line)
         for chunk in pass_.chunks()

@@ -1,4 +1,4 @@
-"""What the fixtures `run` and `run_json` of conftest.py are."""
+"""The types of the fixtures `run` and `run_json` of conftest.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 Command = Callable[..., tuple[int, str, str]]
-"""Runs a command line; its exit code, what it printed, and what it complained of."""
+"""Runs a command line; returns its exit code, its output and its error output."""
 
 JsonCommand = Callable[..., dict[str, Any]]
-"""Runs a command line with --json, and reads what it prints."""
+"""Runs a command line with --json; returns what it prints, parsed."""

@@ -33,10 +33,10 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
-# What `gpgpu-legacy tune` has found on somebody's machine is nothing to the tests.
+# Tests ignore what `gpgpu-legacy tune` has found on somebody's machine.
 os.environ["GPGPU_LEGACY_TUNING"] = "off"
 
-# Tables are as wide as in a file, whatever readline, which pytest imports, found out.
+# Tables are as wide as in a file: pytest imports readline, which may set COLUMNS.
 os.environ.pop("COLUMNS", None)
 
 
@@ -50,20 +50,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """True for the first tier, where it is left out; None leaves the others to pytest's rules."""
+    """Leave out the first tier under --second-tier; pytest's own rules decide on the rest."""
     first = [config.rootpath / path for path in config.getini("testpaths")]
     return True if config.getoption("--second-tier") and collection_path in first else None
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests stay to the end: to look through them in every collection takes long."""
+    """Freeze the thousands of tests, so that garbage collection need not visit them."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def quiet_machine() -> Iterator[None]:
-    """The machine of the tests is busy with tests, of which measurements would warn."""
+    """Report no other work on the machine: its own tests would make measurements warn."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OtherWork, "share", lambda _: 0.0)
         yield
@@ -71,7 +71,7 @@ def quiet_machine() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def unwritten_memory() -> Iterator[None]:
-    """Memory that nobody wrote holds a pattern, whatever the driver hands out."""
+    """Fill memory that nobody wrote with a pattern, whatever the driver hands out."""
     with pytest.MonkeyPatch.context() as patch:
         patch_memory(patch)
         yield
@@ -101,7 +101,7 @@ def check_golden(update_golden: bool, tmp_path: Path) -> Callable[[Image.Image, 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command line; its exit code, what it printed, and what it complained of."""
+    """Run a command line; return its exit code, its output and its error output."""
 
     def command(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
@@ -115,7 +115,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def run_json(run: Command) -> JsonCommand:
-    """Run a command line with --json, and read what it prints."""
+    """Run a command line with --json, and parse what it prints."""
 
     def command(*words: str) -> dict[str, Any]:
         code, out, err = run(*words, "--json")
@@ -129,7 +129,7 @@ def run_json(run: Command) -> JsonCommand:
 
 @contextmanager
 def _driver_or_skip(needed: bool = True) -> Iterator[None]:
-    """What finds no driver skips with the reason, or fails if REQUIRE_GL=1."""
+    """Skip where there is no driver, with the reason; fail instead if REQUIRE_GL=1."""
     try:
         yield
     except ExecutorUnavailableError as error:
@@ -168,7 +168,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture
 def drawn_figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """The figures that are saved from now on; each is also written."""
+    """The list of figures that are saved from now on; each is also written."""
     from matplotlib.figure import Figure
 
     figures: list[Figure] = []

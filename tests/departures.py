@@ -25,7 +25,7 @@ import numpy as np
 from gpgpu_legacy.runtime.executor import Executor
 
 Bound = tuple[float, float]
-"""How far a result may be off: relative to it, and absolutely."""
+"""The largest error of a result, relative to it, and absolute."""
 
 TINY = float(np.finfo(np.float32).tiny)
 ULP = 2.0**-23
@@ -124,11 +124,12 @@ def driver_of(executor: Executor) -> Driver:
 
 @dataclass(frozen=True)
 class Departure:
-    """A program on the register A, and what result.color.x is: by the specification, and not.
+    """A program on the register A, and the specified and other values of result.color.x.
 
-    The specification wins: the numpy machine gives its value. A driver may give that or what it is
-    known to give, since a later version may mend it. sentence: of ARB_fragment_program, what it
-    departs from or is allowed by. nvidia: None where it gives what is specified.
+    The specification wins: the numpy machine gives its value. A driver may give that value or the
+    one that it is known to give, since a later version may mend it. sentence: of
+    ARB_fragment_program, that it departs from or that allows it. nvidia: None where it gives what
+    is specified.
     """
 
     name: str
@@ -140,7 +141,7 @@ class Departure:
     nvidia: float | None
 
     def known(self, driver: Driver) -> tuple[float, ...]:
-        """What a driver may give."""
+        """The values that a driver may give."""
         given = {LLVMPIPE.mark: self.mesa, NVIDIA.mark: self.nvidia}
         others = given.values() if driver is _OTHER else (given[driver.mark],)
         return (self.specified, *(value for value in others if value is not None))
@@ -215,4 +216,4 @@ BRANCH_DEPARTURES = (
         "_SAT comes before the masked store",
         ("MOVC R, A;", "ADDC_SAT R (GE), A, A;", "MOV result.color, R;"), (1, 0, 0, 0), 1, 1, 2),
 )  # fmt: skip
-"""Of NV_fragment_program2, which Mesa does not have; the sentences sum up what it says."""
+"""Departures from NV_fragment_program2, which Mesa lacks; the sentences sum up what it says."""

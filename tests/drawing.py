@@ -55,9 +55,9 @@ EXACT = Machine(exact=True, denormals=False)
 
 @dataclass(frozen=True)
 class Image:
-    """Texels for a texture image unit, and how they are looked up.
+    """Texels for a texture image unit, and the way they are looked up.
 
-    depth: the number of layers. format: if it is not r32f or rgba32f by the number of channels.
+    depth: the number of layers. format: by default r32f or rgba32f, by the number of channels.
     height: of level 0, if it has levels.
     """
 
@@ -78,7 +78,7 @@ class Image:
 
 
 def on(*names: str) -> pytest.MarkDecorator:
-    """Executors by `name`, of which a test finds whether they are ready."""
+    """A mark that runs a test with each of these executors, as `name`."""
     marks = {name: [pytest.mark.gl] if name.startswith("gl-") else [] for name in names}
     return pytest.mark.parametrize("name", [pytest.param(n, marks=m) for n, m in marks.items()])
 
@@ -154,8 +154,8 @@ def show(
 ) -> Plan:
     """A validated plan of these steps that shows all of `target`, and of the textures in `also`.
 
-    given: textures by name that are filled with texels first; others: textures that are not.
-    formats: of the given ones, where it is not r32f or rgba32f by the number of channels.
+    given: textures by name that are filled with texels first. others: further textures, not filled.
+    formats: of the given ones; by default r32f or rgba32f, by the number of channels.
     """
     images = {name: _image(texels) for name, texels in (given or {}).items()}
     loaded = {name: image.texture(name) for name, image in images.items()}
@@ -208,7 +208,7 @@ def _transfer(texture_: Texture, rect: Rect) -> tuple[Region, str, Rect, Packing
 
 
 def as_exact_as_it_can(executor: Executor, plan: Plan, machine: Machine = EXACT) -> Machine:
-    """The machine, not exact where the executor leaves what the plan computes to the driver."""
+    """The machine; not exact if the executor leaves a part of the plan's results to the driver."""
     refused = machine.exact and executor.why_inexact(plan, machine)
     return replace(machine, exact=False) if refused else machine
 
@@ -257,7 +257,7 @@ def draw_all(
     executor: Executor | None = None,
     machine: Machine = EXACT,
 ) -> list[F32]:
-    """One pass drawn to textures of that size (width, height), one a format, as texels."""
+    """One pass drawn to textures of that size (width, height), one for each format, as texels."""
     width, height = size
     given = {f"T{unit}": _image(texels) for unit, texels in (textures or {}).items()}
     target, *also = (
@@ -287,12 +287,12 @@ def draw(
     target: Format = RGBA32F,
     **given: Any,
 ) -> F32:
-    """One pass drawn to one texture, as texels; everything else as draw_all has it."""
+    """One pass drawn to one texture, as texels; the other arguments are those of draw_all."""
     return draw_all(text, size, targets=(target,), **given)[0]
 
 
 def assert_same_bits(result: F32, expected: F32) -> None:
-    """Equal bit for bit, save that one NaN is as good as another."""
+    """Assert that both are equal bit for bit; any NaN equals any other."""
     result, expected = np.asarray(result, np.float32), np.asarray(expected, np.float32)
     assert result.shape == expected.shape
     nan = np.float32(np.nan)

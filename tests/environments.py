@@ -1,4 +1,4 @@
-"""Random texture environments, and what OpenGL 1.3 says of them, computed apart from the package.
+"""Random texture environments, and their results by OpenGL 1.3, computed apart from the package.
 
 The equations are those of tables 3.22 to 3.26 (section 3.8.13), in float64 and in any order of
 operations. Textures and colours are bytes over 255, as everything was in 2001.
@@ -41,7 +41,7 @@ class Combiner:
 
 @dataclass(frozen=True)
 class Unit:
-    """A line of the text."""
+    """The environment of one texture unit, a line of the text."""
 
     number: int
     mode: str
@@ -69,7 +69,7 @@ class Scene:
         return "\n".join(["!!texenv1.3", *map(str, self.units), ""])
 
     def pipeline(self, texel_format: str) -> Pipeline:
-        """One draw of a texel of each texture a fragment."""
+        """One draw in which each fragment has a texel of each texture."""
         p = Pipeline("environments")
         corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
         textures = {
@@ -85,7 +85,7 @@ class Scene:
     def drawn(
         self, executor: str, texel_format: str = "rgba8", arithmetic: str = "fp32", **more: bool
     ) -> F64:
-        """What an executor makes of it."""
+        """The colours that an executor draws."""
         inputs = {f"T{n}": t.astype(np.float32) for n, t in self.textures.items()}
         drawn = self.pipeline(texel_format).run(
             executor=executor, arithmetic=arithmetic, **more, **inputs
@@ -93,10 +93,11 @@ class Scene:
         return drawn.outputs["C"].astype(np.float64)
 
     def expected(self, levels: int | None = None, *, dot3_scales: bool = False) -> F64:
-        """What OpenGL 1.3 says, unrounded; levels: that each unit's result has, from 0 to 1.
+        """The result by OpenGL 1.3, unrounded.
 
-        A half is then the even one of the two levels beside it; scaled, it is a whole number.
-        dot3_scales: of departures.Driver.
+        levels: the number of levels that each unit's result has from 0 to 1. A half is then the
+        even one of the two levels beside it; scaled, it is a whole number. dot3_scales: as in
+        `departures.Driver`.
         """
         if dot3_scales:
             units = (
@@ -201,20 +202,19 @@ def random_scene(random: Random) -> Scene:
 
 
 def differing_bytes(a: F64, b: F64, exact: F64) -> int:
-    """How many bytes differ where the exact result is not half way between two of them.
+    """The number of bytes that differ where the exact result is not half way between two.
 
-    Which of the two a tie gives is open (see `wrong_bytes`); ADD_SIGNED of bytes is nothing but
-    ties.
+    A tie may give either byte (see `wrong_bytes`). ADD_SIGNED of bytes gives only ties.
     """
     away = np.abs(exact * 255 % 1 - 0.5) > 1e-3
     return int((away & (np.rint(a * 255) != np.rint(b * 255))).sum())
 
 
 def wrong_bytes(a: F64, exact: F64, rounded: int = 1) -> int:
-    """How many bytes are not one of the two next to the exact result, a sum of `rounded` terms.
+    """The number of bytes that are not next to the exact result, a sum of `rounded` terms.
 
-    OpenGL 4.3, section 2.3.4.2: a colour becomes one of the two fixed-point numbers "closest to
-    the floating-point value r (where rounding to nearest is preferred)". An H100 takes the lower
-    one now and then.
+    OpenGL 4.3, section 2.3.4.2: a colour becomes one of the two fixed-point numbers "closest to the
+    floating-point value r (where rounding to nearest is preferred)". An H100 takes the lower one
+    now and then.
     """
     return int((np.abs(np.rint(a * 255) - exact * 255) > rounded + 1e-3).sum())

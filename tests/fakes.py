@@ -1,4 +1,4 @@
-"""Executors for tests that compute nothing: what a run gives, and how long it takes, is made up."""
+"""Executors for tests that compute nothing: the results of runs and their times are made up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, RunResult
 
 @dataclass
 class Clock:
-    """Time passes only where somebody moves it on."""
+    """A clock that stands still until a test moves it on."""
 
     now: float = 0.0
 
@@ -24,7 +24,7 @@ class Clock:
 
 
 class FakePrepared(Prepared):
-    """Asks its executor for the result of each run."""
+    """A prepared plan that asks its executor for the result of each run."""
 
     def __init__(self, fake: FakeExecutor, plan: Plan, machine: Machine) -> None:
         super().__init__(plan, machine)
@@ -61,7 +61,7 @@ class FakePrepared(Prepared):
 
 
 class FakeExecutor(Executor):
-    """A subclass says what a run gives.
+    """An executor that computes nothing; a subclass defines the result of a run.
 
     prepared: the plans that it prepared, in order. observed: how many runs had an observer.
     """
@@ -85,7 +85,7 @@ class FakeExecutor(Executor):
 
     @abstractmethod
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
-        """What a run gives."""
+        """The result of a run."""
 
     def memory_bytes(self, plan: Plan) -> int:
         return 0

@@ -1,5 +1,6 @@
-"""What a device that takes denormals for 0, or a compiler that folds, may compute otherwise; a
-thread that takes them for 0.
+"""Devices that flush denormals, and compilers that fold: the fragments that they may change.
+
+`flushing` makes this thread flush denormals as well.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.framebuffer import ADD, Writes
 
 IS_KNOWN = platform.system() == "Linux" and platform.machine() == "x86_64"
-"""Whether this is glibc's fenv_t of x86-64: eight words, of which the last is MXCSR."""
+"""Whether fenv_t is that of glibc on x86-64: eight words, of which the last is MXCSR."""
 
 _FTZ_AND_DAZ = 0x8040
 
@@ -34,7 +35,7 @@ def _library() -> ctypes.CDLL:
 
 @contextmanager
 def flushing() -> Iterator[None]:
-    """This thread as a library compiled with -ffast-math leaves it: FTZ and DAZ in MXCSR."""
+    """Put this thread into the state that a library built with -ffast-math leaves: FTZ and DAZ."""
     before = (ctypes.c_uint32 * 8)()
     _library().fegetenv(before)
     changed = (ctypes.c_uint32 * 8)(*before)
@@ -47,19 +48,19 @@ def flushing() -> Iterator[None]:
 
 
 class Touched:
-    """The fragments that a device which flushes may compute otherwise than the numpy machine.
+    """The fragments that a device or a compiler may compute otherwise than the numpy machine.
 
-    In these an operation, but for moves, had a denormal operand, or a result that is another where
-    denormals are flushed; or what a compiler folds would be another number. mask: (H, W), or a
-    scalar. in_quads: with levels of detail a fragment depends on all of its quad, and the mask has
-    an element for each quad.
+    A device that flushes may differ where an operation, but for moves, had a denormal operand, or
+    has another result if denormals are flushed. A compiler may differ where it folds. mask: (H, W),
+    or a scalar. in_quads: with levels of detail a fragment depends on all of its quad; the mask
+    then has an element for each quad.
     """
 
     def __init__(self, *, in_quads: bool) -> None:
         self.in_quads, self.mask = in_quads, np.zeros((1, 1) if in_quads else (), bool)
 
     def note(self, *arrays: Any) -> None:
-        """Arrays that broadcast to the fragments: where any of them is true."""
+        """Add the fragments where any array is true; arrays broadcast to the fragments."""
         for array in arrays:
             self.mask = self.mask | (_any_of_quads(array) if self.in_quads else array)
 
@@ -82,7 +83,10 @@ def _any_of_quads(array: Any) -> Any:
 
 @contextmanager
 def touched_by_denormals(*, in_quads: bool = False) -> Iterator[Touched]:
-    """Watch the numpy machine; what it computes stays as it is. It runs in one band of rows."""
+    """Watch the numpy machine for denormals; its results stay as they are.
+
+    It has to run in one band of rows.
+    """
     touched = Touched(in_quads=in_quads)
 
     def note(name: str, function: Callable[..., Any], usual: Any, args: Any) -> None:
@@ -108,11 +112,11 @@ def touched_by_denormals(*, in_quads: bool = False) -> Iterator[Touched]:
 
 @contextmanager
 def touched_by_folding(*, in_quads: bool = False) -> Iterator[Touched]:
-    """Watch for what a compiler may take for another number: NaN, where a factor is known as 0.
+    """Watch for results that a compiler may fold to others: NaN, where a factor is known as 0.
 
-    A factor is known if it is 0 in all fragments, or 1, from which LRP makes 0; so are the weights
-    of a lookup at a known place. And for RCP of a 0, whose sign GLSL leaves open: what is folded
-    may have the other.
+    A factor is known if it is 0 in all fragments, or 1, from which LRP makes 0. The weights of a
+    lookup at a known place are known, too. RCP of a 0 also counts: GLSL leaves the sign open, and a
+    folded result may have the other one.
     """
     touched = Touched(in_quads=in_quads)
 
@@ -133,7 +137,7 @@ def touched_by_folding(*, in_quads: bool = False) -> Iterator[Touched]:
 
 @contextmanager
 def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Iterator[None]:
-    """What the numpy machine calls for a program: noted with its name, result and arguments."""
+    """Note each call of the numpy machine for a program: its name, result and arguments."""
 
     def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
@@ -160,7 +164,7 @@ _MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "TXD", "TXL", "_plane", "sample")
 
 
 def _floats(values: Any) -> list[Any]:
-    """The arrays and numbers in nested lists and tuples that are floats."""
+    """The float32 arrays and numbers in nested lists and tuples."""
     if isinstance(values, list | tuple):
         return [each for value in values for each in _floats(value)]
     return [np.asarray(values)] if getattr(values, "dtype", None) == np.float32 else []

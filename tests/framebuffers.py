@@ -22,7 +22,7 @@ _CONSTANT = st.tuples(*[st.sampled_from((0.0, 0.25, 0.7, 1.0, -0.5, 2.0))] * 4)
 
 @st.composite
 def blends(draw: st.DrawFn, *, tame: bool = False) -> Blend | None:
-    """None or a sum in most cases. tame: it weights by nothing but 0 and 1."""
+    """In most cases None or a sum. tame: whether all weights are 0 or 1."""
     if draw(st.integers(0, 2)):
         return draw(st.sampled_from((None, None, ADD)))
     simple = (Factor.ONE, Factor.ZERO)
@@ -35,7 +35,7 @@ def blends(draw: st.DrawFn, *, tame: bool = False) -> Blend | None:
 def operations(
     draw: st.DrawFn, rect: Rect, target: Format, *, tame: bool = False
 ) -> Mapping[str, Any]:
-    """What happens to a pass's fragments, by the fields of a FragmentPass; often nothing."""
+    """The operations on a pass's fragments, as fields of a FragmentPass; often none."""
     given: dict[str, Any] = {"blend": draw(blends(tame=tame))}
     if draw(st.integers(0, 3)) == 0:
         letters = "rgba"[: target.channels]

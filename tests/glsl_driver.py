@@ -32,7 +32,7 @@ _WIDTHS = {"float": "x", "vec2": "xy", "vec3": "xyz", "vec4": "xyzw"}
 class Drawn:
     """Colours, (outputs, height, width, 4), of the package and of the driver.
 
-    again: draws the package's at inputs that are moved by a part of each.
+    again: draws those of the package once more, with each input moved by this part of itself.
     """
 
     ours: F32
@@ -41,9 +41,10 @@ class Drawn:
     again: Callable[[float], F32]
 
     def apart(self, other: F32 | None = None) -> F32:
-        """The differences from the driver's, or other ones, relative to the range of the driver's.
+        """The package's differences from the driver's colours, or from others.
 
-        They are NaN where either is not finite: GLSL 1.20 does not say what 1 / 0 is.
+        They are relative to the range of the driver's colours, and NaN where either is not finite:
+        GLSL 1.20 does not say what 1 / 0 is.
         """
         theirs = self.theirs if other is None else other
         known = self.theirs[np.isfinite(self.theirs)]
@@ -69,9 +70,10 @@ def drawn(
     values: Mapping[str, float] = {},
     executor: str = "numpy",
 ) -> Drawn:
-    """Both, at random inputs. values: of uniforms. Raises what either compiler does.
+    """The colours of package and driver at random inputs.
 
-    A uniform whose name has `size` is the rectangle's size.
+    values: of uniforms. A uniform whose name has `size` is the rectangle's size. Raises what either
+    compiler raises.
     """
     options = CompilerOptions(folder=folder, root=folder, defines=defines, lenient=True)
     program = compile_text(text, name, options)
@@ -121,7 +123,10 @@ def drawn(
 
 
 def _moved(numbers: Any, part: float) -> F32:
-    """Numbers moved by a part of each, up or down; a small whole number stays: it may be an int."""
+    """Numbers, each moved by a part of itself, up or down.
+
+    A small whole number stays, since it may be an int.
+    """
     given = np.asarray(numbers, np.float32)
     signs = np.random.default_rng(int(abs(part) * 2**24)).choice((-1, 1), given.shape)
     stays = (given == np.floor(given)) & (np.abs(given) < 4)
@@ -138,7 +143,7 @@ def _smooth(rng: np.random.Generator, width: int, height: int) -> F32:
 
 @dataclass(frozen=True)
 class _Given:
-    """What both are given. values: of uniforms, which are random otherwise."""
+    """The inputs of package and driver. values: of uniforms, which are random otherwise."""
 
     size: tuple[int, int]
     corners: Mapping[str, F32]
@@ -235,7 +240,7 @@ _FLOATS = {0x1406, 0x8B50, 0x8B51, 0x8B52, 0x8B5A, 0x8B5B, 0x8B5C}
 
 
 def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, tuple[str, int]]:
-    """The types of the varyings that a text declares, and of arrays the lengths, by name."""
+    """The varyings that a text declares, by name: the type, and the length of an array."""
     _, own = version_of(text)
     unit = parse(text, "shader", CompilerOptions(defines=own | {**defines}), words=FRAGMENTS)
     return {
@@ -260,7 +265,7 @@ def _length(x: Any, text: str) -> int:
 
 
 def _corners(own: str, corners: Mapping[str, F32]) -> F32:
-    """A varying's values, the last two components of a set that it shares, or none."""
+    """The corner values of a varying: the last two components of a set that it shares, or none."""
     for name, at in corners.items():
         if name == own or name.startswith(f"{own}_"):
             return at
@@ -270,12 +275,12 @@ def _corners(own: str, corners: Mapping[str, F32]) -> F32:
 
 
 def _elements(name: str, length: int) -> dict[str, str]:
-    """A varying, or the elements of an array, by the names that a program has for them."""
+    """A varying, or the elements of an array, by their names in a program."""
     return {f"{name}_{n}": f"{name}[{n}]" for n in range(length)} or {name: name}
 
 
 def _vertex(head: str, varyings: Mapping[str, tuple[str, int]]) -> str:
-    """A vertex shader that gives the varyings."""
+    """A vertex shader that passes the varyings on."""
     new = int(re.findall(r"\d+", head)[0]) >= 130
     given, left = ("in", "out") if new else ("attribute", "varying")
     lines = [head, f"{given} vec2 corner;"]

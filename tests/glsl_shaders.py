@@ -1,4 +1,4 @@
-"""Random fragment shaders in GLSL, of what a driver's own compiler and the package both take."""
+"""Random fragment shaders in GLSL that both a driver's own compiler and the package accept."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Writer:
         return f"({' * '.join(both)})"
 
     def called(self, kind: str, depth: int) -> str:
-        """A function of the library that computes no more than operators do, or one of its own."""
+        """A call of a library function as exact as an operator, or of a function of its own."""
         a, b = self.expression(kind, depth), self.expression(kind, depth)
         if self.random.random() < 0.2:
             name = f"f{len(self.functions)}"

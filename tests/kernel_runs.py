@@ -47,9 +47,9 @@ void run_{0}(int count, const V *p, const V *given, const V *texels, float shift
 }}
 """
 REFUSED = ("too deep inside", "executes more than 65536")
-"""Why a kernel with branches may be refused."""
+"""Messages with which a kernel with branches may be refused."""
 BATCH = 50
-"""Of kernels that are compiled at once."""
+"""The number of kernels that are compiled at once."""
 
 
 def numbers(rng: np.random.Generator, *shape: int) -> F32:
@@ -65,7 +65,7 @@ def vec4(values: F32) -> Vec4:
 
 @lru_cache(maxsize=8)
 def in_c(seeds: Sequence[int], language: str, *, branching: bool) -> ctypes.CDLL:
-    """The kernels of seeds in C, as a library of a compiler."""
+    """The kernels of these seeds in C, compiled to a library."""
     lines = [f'#include "{LIBRARY}"']
     for seed in seeds:
         text = written(seed, C(), branching=branching)
@@ -86,9 +86,9 @@ def written(seed: int, language: Cg, *, branching: bool) -> str:
 def differences(
     seeds: Sequence[int], executor: Executor, language: str = "cg", *, branching: bool = False
 ) -> list[str]:
-    """The kernels of which the executor computes something else than the C compiler, with where.
+    """The kernels whose results differ from the C compiler's, each with the places.
 
-    branching: of kernels whose loops depend on data.
+    branching: whether the loops of kernels depend on data.
     """
     if not CC:
         pytest.skip("there is no C compiler")
@@ -168,7 +168,7 @@ def drawn(program: Program, given: F32, texels: F32, executor: Executor) -> F32:
 
 @lru_cache(maxsize=BATCH)
 def streaming(text: str, numbers: tuple[Vec4, ...]) -> Pipeline:
-    """The pipeline of a kernel in Brook, which branches if it does not fit a straight line."""
+    """The pipeline of a kernel in Brook; the kernel branches if it does not fit a straight line."""
     p, (u, k, *table) = Pipeline("kernel"), numbers
     streams = [
         p.stream("p", "float4", (HEIGHT, WIDTH), given=True),

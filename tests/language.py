@@ -1,8 +1,8 @@
 """Programs in the whole of ARB_fragment_program 1.0, as text, valid by construction.
 
-`Writer` makes them at random from the specification's grammar (section 3.11.2), every rule of it:
-all opcodes and operand shapes, declarations of every kind, options, attributes, state, results.
-What they compute is of no concern here; they may read what was never written.
+`Writer` makes them at random from every rule of the specification's grammar (section 3.11.2): all
+opcodes and operand shapes, declarations of every kind, options, attributes, state, results. Their
+results do not matter here; they may read what was never written.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ TOKENS = re.compile(
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of a program behind its header."""
+    """The tokens of a program after its header."""
     return TOKENS.findall(re.sub(r"#[^\r\n]*", "", text.removeprefix("!!ARBfp1.0")))
 
 
@@ -271,6 +271,6 @@ class Writer:
 
 
 def _with_suffix(register: str, suffix: str) -> str:
-    """The suffix behind the register; `3` and `.x` would be `3.` and `x`."""
+    """The register with the suffix; a space keeps `3` and `.x` from becoming `3.` and `x`."""
     apart = " " if suffix and re.fullmatch(r"\d+\.?", register) else ""
     return register.rstrip(".") + apart + suffix if apart else register + suffix

@@ -1,6 +1,6 @@
-"""Whether a figure can be read: nothing is cut off, small, on something else or crossed by a line.
+"""Whether a figure can be read: no text is cut off, small, on another or crossed by a line.
 
-Asked of Matplotlib's own objects, as they lie when the figure is drawn.
+Matplotlib's own objects answer, as they lie when the figure is drawn.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 SHOWN_PIXELS, LEAST_PIXELS = 700, 9.9
-"""How wide the documentation shows a figure, and how high its letters are at least then."""
+"""The width of a figure in the documentation, and the least height of its letters there."""
 
 DPI = (72, 150)
-"""Of SVG and PDF, and of PNG."""
+"""The resolution of SVG and PDF, and of PNG."""
 
 
 def check_legible(figure: Figure) -> None:
-    """AssertionError where a text of the figure cannot be read, in any format."""
+    """Raise AssertionError if a text of the figure cannot be read in some format."""
     own = figure.dpi
     for dpi in DPI:
         figure.set_dpi(dpi)
@@ -35,7 +35,7 @@ def check_legible(figure: Figure) -> None:
 
 
 def extent(text: Text) -> Bbox:
-    """Where a text lies, without the leader of an annotation."""
+    """The box of a text, without the leader of an annotation."""
     return Text.get_window_extent(text)
 
 
@@ -65,7 +65,7 @@ def _check(figure: Figure) -> None:
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
-    """All texts that are drawn: of ticks, those that are in view."""
+    """All texts that are drawn; of the labels of ticks, only those in view."""
     ticks = set[Text]()
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):

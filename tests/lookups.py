@@ -1,4 +1,4 @@
-"""Lookups of every texture target, filter and wrap, at coordinates that may be anything."""
+"""Lookups of every texture target, filter and wrap, at coordinates of every kind."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LOOKUPS = [
 
 
 def coordinates_for(kind: TextureKind) -> F32:
-    """On and beside edges, far outside, and no numbers at all."""
+    """Coordinates on and beside edges and far outside, infinities and NaN."""
     rng = np.random.default_rng(8)
     values = (rng.integers(-40, 41, (HEIGHT, WIDTH, 4)) / 16).astype(np.float32)
     values[3:6] = rng.normal(0, 1, (3, WIDTH, 4))
@@ -58,7 +58,7 @@ def coordinates_for(kind: TextureKind) -> F32:
 
 
 def lookups_drawn(kind: TextureKind, how: Filter, wrap: Wrap) -> dict[str, Any]:
-    """What draw_all is to draw, SIZE large: every opcode, on four channels and on one."""
+    """The arguments of draw_all for every lookup, on four channels and on one, SIZE large."""
     height, width, depth = SHAPES_OF[kind]
     rng = np.random.default_rng(9)
     images: dict[int, F32 | Image] = {0: coordinates_for(kind)}
@@ -86,8 +86,9 @@ def lookups_drawn(kind: TextureKind, how: Filter, wrap: Wrap) -> dict[str, Any]:
 
 
 def detailed_drawn(seed: int) -> dict[str, Any]:
-    """What draw_all is to draw: lookups with levels of detail, biases and borders, of coordinates
-    in a plane or in two, and of coordinates that depend on such a lookup.
+    """The arguments of draw_all for lookups with levels of detail, biases and borders.
+
+    Their coordinates lie in one plane or in two, or depend on such a lookup.
     """
     random = Random(seed)
     kind = random.choice([*SHAPES_OF])

@@ -1,6 +1,6 @@
-"""The Markdown pages of the project, and their blocks of code, as the tests of them read them.
+"""The Markdown pages of the project, and their blocks of code, as tests read them.
 
-A block says by its language what the tests do with it:
+The language of a block says what the tests do with it:
 
 - `shell`: commands, run one after another in a folder of the page's own;
 - `python`: run, in one namespace for the page;
@@ -8,7 +8,7 @@ A block says by its language what the tests do with it:
 - `text` or `json` straight after `shell` or `python`: what that block prints. A line that is only
   `…` stands for any lines, and a `…` in a line for any text.
 
-A comment on the line before a block says what is different about it:
+A comment on the line before a block makes an exception of it:
 `<!-- parsed only: REASON -->` (a shell block whose commands are held against the command line, not
 run), `<!-- numbers vary: REASON -->` (an output in which only the words are compared), and
 `<!-- not run: REASON -->`.
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def _of_docs(name: str) -> Any:
-    """A module of the documentation's, which is no package."""
+    """A module of the documentation, imported by its path: docs/ is no package."""
     spec = spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
@@ -52,7 +52,7 @@ RUN, OUTPUTS = ("shell", "python"), ("text", "json")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of code. start, end: where its text is in the page; caption: the file it is."""
+    """A block of code. start, end: its text in the page. caption: the file's name, if it is one."""
 
     language: str
     text: str
@@ -70,14 +70,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A block, and what it prints if the page says so."""
+    """A block, and the block of its output, if the page has one."""
 
     block: Block
     output: Block | None
 
     @property
     def shown(self) -> str:
-        """The text of both."""
+        """The text of both blocks."""
         return self.block.text + (self.output.text if self.output else "")
 
 
@@ -106,7 +106,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def steps(text: str) -> Iterator[Step]:
-    """The blocks, each that prints something with the block of its output."""
+    """The blocks of a page, each with the block of its output, if any."""
     found = list(blocks(text))
     for index, block in enumerate(found):
         following = found[index + 1] if index + 1 < len(found) else None
@@ -131,7 +131,7 @@ def shell_lines(text: str) -> list[str]:
 
 
 def inline_commands(text: str) -> list[str]:
-    """What follows `gpgpu-legacy` between backticks in running text; a `…` is any word."""
+    """The text after `gpgpu-legacy` between backticks in running text; a `…` is any word."""
     prose = _FENCE.sub("", text)
     found = re.findall(r"`gpgpu-legacy\s([^`]+)`", prose)
     return [" ".join(words.replace("…", "WORD").split()) for words in found]

@@ -1,10 +1,10 @@
 """A hypothesis strategy for plans whose passes read neighbours: relaxations of all kinds.
 
-Textures of one format take turns as targets, or are copied back; draws look up texels at small
-offsets in what was written before, and texels anywhere in a texture that no pass writes. Edges are
-clamped or repeat; rectangles lie in textures of their own margins; fragments die, colours are added
-to what is there, draws have two targets. Some Repeats hold copies alone, some a clear or a dispatch
-beside their draws.
+Textures of one format alternate as targets, or are copied back. Draws look up texels at small
+offsets in what was written before, and any texels of a texture that no pass writes. Edges are
+clamped or repeat; rectangles lie in textures with margins of their own. Fragments die, colours are
+added to what is there, draws have two targets. Some Repeats hold only copies, others a clear or a
+dispatch beside their draws.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ def same_as_passes(
     tuning: Tuning | None,
     look: Callable[[Prepared], T],
 ) -> T:
-    """What one sees of a prepared plan, which gives the same twice over, pass by pass, and exactly.
+    """The result of `look` for a prepared plan; asserts that the plan's results are right.
 
-    In default mode as an observed run has it, with `exact` as the reference machine has it.
+    In default mode they have to equal those of an observed run. With `exact` they have to equal
+    those of the reference machine, twice over.
     """
     expected = reference().run(plan, operands, EXACT).outputs
     if not executor.why_inexact(plan, EXACT):
@@ -84,7 +85,7 @@ def same_as_passes(
 
 @dataclass(frozen=True)
 class _Field:
-    """Where the fragments of all passes lie. rects: in each texture that is written."""
+    """The place of all passes' fragments. rects: by the texture that is written."""
 
     size: tuple[int, int]
     rects: Mapping[str, Rect]
@@ -93,7 +94,7 @@ class _Field:
     sampler: Sampler
 
     def texel(self, name: str) -> tuple[float, float]:
-        """How far apart coordinates of neighbouring texels are."""
+        """The distance of neighbouring texels, in coordinates."""
         if self.kind is TextureKind.RECT:
             return 1.0, 1.0
         return 1.0 / self.extents[name].width, 1.0 / self.extents[name].height
@@ -104,7 +105,7 @@ class _Field:
         return same_extent and self.rects[one] == self.rects[other]
 
     def own(self, unit: int, name: str) -> Texcoords:
-        """The set of that unit's number: the fragment's own texel in a texture."""
+        """The coordinate set of that unit: each fragment's own texel in a texture."""
         (sx, sy), rect = self.texel(name), self.rects[name]
         base = (rect.x * sx, rect.y * sy, 0.0, 1.0)
         along = ((sx, 0.0, 0.0, 0.0), (0.0, sy, 0.0, 0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class PlainXnu:
-    """A list of free frames a colour, and a processor's own: vm_page_grab in plain Python."""
+    """vm_page_grab in plain Python: lists of free frames by colour, and a processor's own list."""
 
     def __init__(self, frames: int, colours: int) -> None:
         self.free = [list(range(colour, frames, colours)) for colour in range(colours)]
@@ -21,7 +21,7 @@ class PlainXnu:
         return self.own.pop(0)
 
     def touch(self, used: int, first: int) -> tuple[list[int], list[int]]:
-        """The frames of pages touched in order, and those of their page table."""
+        """The frames of pages touched in order, and those of their page tables."""
         pages, tables = [], []
         described: set[int] = set()
         for page in range(first, first + used):

@@ -1,4 +1,4 @@
-"""A plan in which every field of plan.json is used, and files that are like it and wrong."""
+"""A plan that uses every field of plan.json, and files that are like it but wrong."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ void main() { if (flag) A[gl_GlobalInvocationID.x] = f * float(n); }
 
 
 def everything() -> Plan:
-    """A valid plan in which every field of the format is used, with a value that is no default."""
+    """A valid plan that uses every field of the format, with values that are no defaults."""
     level = ((0.5, Affine(0, 0.25), Table((1, 2.5, 3)), 1.0),) * 4
     corners: Corners = level  # type: ignore[assignment]
     draw = FragmentPass(
@@ -156,7 +156,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def mutants(count: int, seed: int) -> Iterator[Any]:
-    """The plan of everything with one to three values changed, gone, or in another place."""
+    """The plan of `everything` with one to three values changed, removed, repeated or moved."""
     rng = Random(seed)
     for _ in range(count):
         data = json.loads(WHOLE)
@@ -177,7 +177,7 @@ def mutants(count: int, seed: int) -> Iterator[Any]:
 
 
 def slots(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every value of a JSON object, by what holds it and where."""
+    """The place of every value in a JSON object: its container, and its key there."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in items:
         yield value, key

@@ -1,12 +1,12 @@
-"""A hypothesis strategy for whole plans: a few passes over small textures, some of which chain.
+"""A hypothesis strategy for whole plans: a few passes over small textures; some can be fused.
 
-Three textures of one size and format take turns as targets, one more is only read. Draws look up
-their own texel, places that move from iteration to iteration, and places of which nothing is known;
-copies, clears, blends and discards stand between them, some in Repeats, some on other rectangles.
-The three are rectangles or mipmaps, whose levels are uploaded, unless they begin with a value, and
-copied to. The fourth has any kind and format, with as many levels as it likes. Lookups have any
-filter, wrap, border, bias and comparison, and levels of detail. In some Repeats numbers have
-Tables, and rectangles move (varying.py).
+Three textures of one size and format alternate as targets; a fourth is only read. Draws look up
+their own texel, places that move from iteration to iteration, and places of which nothing is known.
+Copies, clears, blends and discards stand between them, some in Repeats, some on other rectangles.
+The three are rectangle textures or mipmaps; their levels are uploaded, unless they begin with a
+value, and copied to. The fourth has any kind, format and number of levels. Lookups have any filter,
+wrap, border, bias and comparison, and levels of detail. In some Repeats numbers have Tables, and
+rectangles move (varying.py).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _OF_DEPTHS = [kind for kind in _KINDS if f"SHADOW{kind.value}" in {t.value for t
 
 @st.composite
 def _samplers(draw: st.DrawFn, texture: Texture) -> Sampler:
-    """Any sampler of a texture, which compares or not if that has depths."""
+    """Any sampler of a texture; for a texture of depths it may compare."""
     is_rectangle, levels = texture.kind is TextureKind.RECT, texture.extent.levels
     if draw(st.integers(0, 2)) == 0:
         return Sampler()
@@ -93,7 +93,7 @@ def _samplers(draw: st.DrawFn, texture: Texture) -> Sampler:
 
 @dataclass(frozen=True)
 class _Scene:
-    """What the passes of one plan have in common. plain: they read nearest texels alone."""
+    """What the passes of one plan share. plain: whether all lookups read the nearest texel."""
 
     textures: Mapping[str, Texture]
     rect: Rect
@@ -102,7 +102,7 @@ class _Scene:
 
     @property
     def target(self) -> Texture:
-        """One of the three."""
+        """One of the three targets."""
         return self.textures[NAMES[0]]
 
     @property
@@ -115,14 +115,14 @@ class _Scene:
 
     @property
     def texel(self) -> tuple[float, float]:
-        """The distance of two texels of a target in coordinates."""
+        """The distance of neighbouring texels of a target, in coordinates."""
         if self.target.kind is TextureKind.RECT:
             return 1.0, 1.0
         return 1.0 / self.extent[0], 1.0 / self.extent[1]
 
 
 def tame_text(body: str, options: Sequence[str], results: int) -> str:
-    """A program around the instructions of another's; its colours are quarters of [-8, 8]."""
+    """A program with the instructions of `body`; its colours are quarters of [-8, 8]."""
     names = ["result.color"] if results == 1 else [f"result.color[{n}]" for n in range(results)]
     lines = ["!!ARBfp1.0", *(f"OPTION {option};" for option in options), "TEMP last;", body]
     for number, name in enumerate(names):
@@ -178,7 +178,7 @@ def _bindings(draw: st.DrawFn, scene: _Scene, names: Sequence[str]) -> tuple[Bin
 
 
 def _targets(scene: _Scene, bindings: Sequence[Binding]) -> tuple[str, ...]:
-    """How a program names what is bound."""
+    """The texture targets of these bindings, as programs name them."""
     return tuple(
         "SHADOW" * (b.sampler.compare is not None) + scene.textures[b.texture].kind.value
         for b in bindings
@@ -254,7 +254,7 @@ def _colours(draw: st.DrawFn, scene: _Scene) -> tuple[AttributeCorners, ...]:
 
 @st.composite
 def _rects(draw: st.DrawFn, scene: _Scene) -> Rect:
-    """Mostly the one that the plan's draws share."""
+    """Mostly the rectangle that the plan's draws share."""
     if draw(st.integers(0, 5)):
         return scene.rect
     width, height = scene.extent
@@ -284,7 +284,7 @@ def _draws(draw: st.DrawFn, scene: _Scene) -> FragmentPass:
 
 @st.composite
 def _copies(draw: st.DrawFn, scene: _Scene) -> CopyPass:
-    """Within level 0, or from level to level."""
+    """A copy within level 0, or from level to level."""
     source, target, _ = draw(st.permutations(NAMES))
     if draw(st.booleans()) and scene.target.extent.levels > 1:
         numbers = st.integers(0, scene.target.extent.levels - 1)
@@ -312,7 +312,7 @@ def _passes(draw: st.DrawFn, scene: _Scene) -> Pass:
 
 @st.composite
 def _unrolled(draw: st.DrawFn, targets: Sequence[str]) -> str:
-    """R0, the fragment's own texel, and lookups in a row of texels added to it, as by a loop."""
+    """An unrolled loop: to R0, the fragment's own texel, it adds lookups in a row of texels."""
     lines = ["TEMP R0, R1, R2, at;", f"TEX R0, fragment.texcoord[0], texture[0], {targets[0]};"]
     factor, kills = draw(st.sampled_from((1.0, -1.0, 0.5))), draw(st.integers(0, 3)) == 0
     step = draw(st.sampled_from(((1.0, 0.0), (0.0, 1.0), (2.0, -1.0), (0.0, 0.0))))
@@ -327,7 +327,7 @@ def _unrolled(draw: st.DrawFn, targets: Sequence[str]) -> str:
 
 @st.composite
 def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
-    """Passes that chain: by a copy, by two textures that take turns, or by blending."""
+    """Passes that can be fused: with a copy, two alternating textures, or blending."""
     one, two, read = draw(st.permutations(NAMES))
     read = draw(st.sampled_from((read, GIVEN)))
 
@@ -357,7 +357,7 @@ def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
 
 @st.composite
 def _repeats(draw: st.DrawFn, scene: _Scene, count: int, body: tuple[Pass, ...]) -> Repeat:
-    """A Repeat of a body, whose passes have Tables in one of three."""
+    """A Repeat of a body; in one of three, its passes have Tables."""
     if draw(st.integers(0, 2)):
         return Repeat(count, body)
     numbers = QUARTER if scene.tame else ANY_FLOAT
@@ -383,7 +383,7 @@ def _steps(draw: st.DrawFn, scene: _Scene) -> tuple[Step, ...]:
 
 @st.composite
 def _extents(draw: st.DrawFn, kind: TextureKind, size: tuple[int, int, int]) -> Extent:
-    """The extent of a texture of that kind, whose sides are of those that the kind has."""
+    """The extent of a texture of that kind, with as many sides as the kind has."""
     width, height, depth = size
     extent = {
         TextureKind.T1D: Extent(width, 1),
@@ -443,7 +443,7 @@ def _texels(
     some: Sequence[float],
     texel_format: Format,
 ) -> F32:
-    """Quarters, and here and there some other number; 8 bits hold sixteenths from 0 to 1."""
+    """Quarters, now and then another number; with 8 bits, sixteenths from 0 to 1."""
     texels = rng.integers(-16, 17, size) / 4
     if texel_format.numeric is Numeric.UNORM:
         texels = np.abs(texels) / 4

@@ -1,4 +1,4 @@
-"""Products in tests: the methods with all their ways, and what their results must be."""
+"""Products in tests: the methods with all their ways to accumulate, and their expected results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F32 = NDArray[np.float32]
 
 
 def ways(method: Algorithm) -> list[Accumulate | None]:
-    """The ways to accumulate that a method has; None where it leaves no choice."""
+    """The ways to accumulate that a method has; only None if it has no choice."""
     return list(Accumulate) if "accumulate" in method.parameters else [None]
 
 
@@ -41,9 +41,10 @@ METHODS_AND_WAYS = [
 
 
 def in_turn(cases: Sequence[Any]) -> list[Any]:
-    """Each drawing method with each case, its ways in turn. The methods begin with different ways.
+    """Each drawing method with each case, and its ways in turn.
 
-    So every pair of a method, a way and a case occurs, where there are three cases or more.
+    The methods begin with different ways. So every pair of a method, a way and a case occurs if
+    there are three cases or more.
     """
     first, made = 0, []
     for method in fragment_methods():
@@ -61,7 +62,7 @@ def plan_of(
 ) -> Plan:
     """The plan of an m×l×n product: blocks of 4 and tiles of 3 where the method has them.
 
-    Skips the test that asks for something that the method has no parameter for.
+    Skips the test if it asks for something that the method has no parameter for.
     """
     given = {"block": 4, "tile": 3, "accumulate": way} | more
     known = {name: value for name, value in given.items() if name in method.parameters}
@@ -83,7 +84,7 @@ def random_operands(
 
 
 def whole_operands(plan: Plan, seed: int = 7) -> dict[str, F32]:
-    """Integers, whose products are the same on any hardware."""
+    """Operands of small integers, whose products are the same on any hardware."""
     rng = np.random.default_rng(seed)
     return {
         m.name: rng.integers(-9, 10, (m.rows, m.columns)).astype(np.float32) for m in plan.operands
@@ -93,13 +94,13 @@ def whole_operands(plan: Plan, seed: int = 7) -> dict[str, F32]:
 def as_multiplied(
     operands: dict[str, F32], *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
 ) -> tuple[F32, F32]:
-    """A (m×l) and B (l×n): transposed back where they are given transposed."""
+    """A (m×l) and B (l×n) as they are multiplied; those given transposed are transposed back."""
     a, b = operands["A"], operands["B"]
     return (a.T if transpose_a else a), (b.T if transpose_b else b)
 
 
 def assert_within_the_bound(result: F32, a: F32, b: F32, passes: int) -> None:
-    """|C - C64| ≤ (l + passes + 2)·2⁻²⁴·(|A||B|), element by element."""
+    """Assert |C - C64| ≤ (l + passes + 2)·2⁻²⁴·(|A||B|), element by element."""
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     bound = (a.shape[1] + passes + 2) * 2.0**-24 * (np.abs(wide_a) @ np.abs(wide_b))
     assert result.shape == (a.shape[0], b.shape[1])

@@ -1,4 +1,4 @@
-"""The key of a program's shader with no plan around it."""
+"""The key of a program's shader, without a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from gpgpu_legacy.plan.textures import RGBA32F, Extent, Sampler, TextureKind
 def program_key(
     program: Program, *, exact: bool = True, arithmetic: Arithmetic = FP32
 ) -> ShaderKey:
-    """Textures are 256 texels in each direction, nearest, clamped to the edge; targets rgba32f."""
+    """The key, for textures and targets of one kind.
+
+    Textures are 256 texels in each direction, nearest, clamped to the edge; targets are rgba32f.
+    """
     decisions, n = undecided(program), 256
     extents = {
         TextureTarget.T1D: Extent(n, 1),

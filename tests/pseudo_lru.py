@@ -6,7 +6,7 @@ from gpgpu_legacy.cache.caches import Cache, Policy
 
 
 class Random:
-    """Marsaglia's xorshift, from a seed."""
+    """Marsaglia's xorshift generator, from a seed."""
 
     def __init__(self, seed: int) -> None:
         self.x = ((seed + 1) * 0x9E3779B97F4A7C15) % 2**64
@@ -19,10 +19,10 @@ class Random:
 
 
 class Trees:
-    """A set of pseudo-LRU as hardware has it: lines that stay in their ways, and a bit a node.
+    """A set of pseudo-LRU as hardware has it: lines stay in their ways, and each node has a bit.
 
-    `points` says of the nodes of a tree, by the path to them from the root, to which half they
-    point. `order` has the trees in order of use.
+    points: for each node of a tree, by its path from the root, the half to which its bit points.
+    order: the trees in order of use.
     """
 
     def __init__(self, ways: int) -> None:
@@ -43,7 +43,7 @@ class Trees:
             self.points[tree, path[:level]] = "1" if half == "0" else "0"
 
     def rank(self, way: int) -> tuple[int, list[bool]]:
-        """The place of its tree in order, and of the nodes from the root on who points to it."""
+        """The place of its tree in `order`; whether each node, from the root on, points to it."""
         tree, path = self.path(way)
         points = [
             self.points.get((tree, path[:level]), "1") == half for level, half in enumerate(path)
@@ -51,7 +51,7 @@ class Trees:
         return self.order.index(tree), points
 
     def victim(self, place: int) -> int:
-        """The way that the bits of the tree in that place lead to."""
+        """The way to which the bits of the tree in this place of `order` lead."""
         tree = self.order[place]
         path = ""
         while len(path) < self.depth:
@@ -60,7 +60,7 @@ class Trees:
 
 
 class PlainTrees:
-    """`Plain` with pseudo-LRU."""
+    """The cache `Plain` with pseudo-LRU."""
 
     def __init__(self, cache: Cache, seed: int) -> None:
         self.cache = cache

@@ -1,7 +1,7 @@
 """Random kernels: vectors, swizzles, masks, branches, loops, functions, arrays, the library.
 
-The same kernel is written in Cg, in GLSL, in Brook, and in C99 with the functions of
-kernel_library.h, which then say what it computes.
+The same kernel is written in Cg, GLSL and Brook, and in C99 with the functions of kernel_library.h.
+The C version gives the expected results.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ NUMBERS = ("0.0", "1.0", "-1.0", "0.5", "2.0", "0.25", "3.0", "-1.5", "0.1", "4.
 
 
 class Cg:
-    """How a kernel is written in Cg; other languages say what they write otherwise."""
+    """The spelling of a kernel in Cg; other languages override what they spell otherwise."""
 
     vector = "float"
     names: Mapping[str, str] = {}
@@ -74,7 +74,7 @@ class Cg:
         return text if whole else str(float(text))
 
     def counter(self, name: str) -> str:
-        """The value of a loop's int."""
+        """The value of a loop's counter."""
         return name
 
     def binary(self, operator: str, width: int, a: str, b: str, _: int) -> str:
@@ -96,11 +96,11 @@ class Cg:
         return f"{self.names.get(name, name)}({', '.join(values)})"
 
     def sized(self, name: str, _: int, *values: str) -> str:
-        """Of a function whose result depends on all components."""
+        """The call of a function whose result depends on all components."""
         return self.called(name, 0, *values)
 
     def times(self, v: str, rows: Sequence[str], *, from_left: bool) -> str:
-        """The product of a vector and a matrix; from_left: the vector is a row."""
+        """The product of a vector and a matrix. from_left: whether the vector is a row."""
         matrix = self.built(3, *((3, row) for row in rows)).replace("3(", "3x3(", 1)
         return f"mul({v}, {matrix})" if from_left else f"mul({matrix}, {v})"
 
@@ -108,7 +108,7 @@ class Cg:
         return self.lookup.format(place) + f".{'xyzw'[:width]}" * (width < 4)
 
     def several(self, name: str, a: str, b: str) -> str:
-        """Whether any, or all, of three components are greater."""
+        """Whether any, or all, of three components of `a` are greater than those of `b`."""
         return f"{name}({a} > {b})"
 
     def declared(self, name: str, width: int, value: str) -> str:
@@ -128,7 +128,7 @@ class Cg:
 
 
 class Glsl(Cg):
-    """GLSL: nothing becomes a float by itself, and a matrix has columns."""
+    """GLSL: nothing is converted to float implicitly, and matrices are built from columns."""
 
     vector = "vec"
     names: Mapping[str, str] = {
@@ -274,8 +274,9 @@ class C(Cg):
 
 
 class Writer:
-    """Writes one kernel in a language. whole: with ints, whose zeros have no sign. open: with loops
-    whose trips depend on data.
+    """Writes one kernel in a language.
+
+    whole: with ints, whose zeros have no sign. open: with loops whose trips depend on data.
     """
 
     def __init__(self, random: Random, language: Cg, *, whole: bool, open: bool = False) -> None:
@@ -342,7 +343,7 @@ class Writer:
         return indent + self.piece(kind)
 
     def head(self, i: str, indent: str) -> str:
-        """Of a loop that ends after a few trips, wherever its condition does not hold before."""
+        """The head of a loop that ends after a few trips, unless its condition fails before."""
         most = self.to.number(str(self.random.choice((3, 3, 7, 300))), whole=False)
         test = f"{i} < {most} && {self.condition(0)}"
         if self.random.random() < 0.5:

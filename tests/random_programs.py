@@ -2,13 +2,13 @@
 
 A program is written from the opcode table: every opcode and operand, swizzles, signs, masks,
 saturation, all kinds of texture and sampler, parameters, state, attributes, discards. Its numbers
-are those that arithmetic goes wrong on: denormals, infinities, NaN, zeros of both signs, fractions,
-the largest and the least. Compiling costs most, and most of it a shader and not an instruction; so
-programs share a shader, each with registers and a colour of its own (ARB_draw_buffers). Some have
-branches, loops and condition codes (NV_fragment_program2).
+are hard for arithmetic: denormals, infinities, NaN, zeros of both signs, fractions, the largest and
+the least. Compiling takes most of the time, and a shader more than its instructions. So programs
+share a shader, each with registers and a colour of its own (ARB_draw_buffers). Some have branches,
+loops and condition codes (NV_fragment_program2).
 
-Opcodes that libraries approximate (INEXACT) come last in a program, on operands from the range that
-their bounds hold in, so that what follows from an error needs no bound.
+Opcodes that libraries approximate (INEXACT) come last in a program, with operands in the range in
+which their bounds hold. So no bound is needed for the consequences of an error.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 MOST_JOINED = 8
-"""What every driver that is still alive can draw to at once."""
+"""The number of targets to which every driver of today can draw at once."""
 UNDEFINED = {"SCS": (2, 3), "XPD": (3,), "RFL": (3,), "NRM": (3,)}
 """The components of an opcode's result that the specification leaves undefined."""
 _LEAST = GroupShape(threads=(8, 8), columns=1, rows=1, k_depth=0, unroll=1)
 SIZE = (7, 5)
-"""Of what is drawn; not a multiple of any vector's length."""
+"""The size of the drawn rectangle; no multiple of a vector's length."""
 
 INEXACT = LLVMPIPE.functions
 """How far llvmpipe's results may be from numpy's, relative and absolute, by opcode."""
@@ -63,7 +63,7 @@ _BEYOND = (float("inf"), float("-inf"), float("nan"))
 
 
 def number(random: Random) -> float:
-    """A finite number: mostly a quarter, else one that is hard to compute with, or any at all."""
+    """A finite number: mostly a quarter, else one that is hard for arithmetic, or any at all."""
     kind = random.randrange(8)
     if kind < 4:
         return random.randint(-16, 16) / 4
@@ -76,7 +76,7 @@ def number(random: Random) -> float:
 
 
 def value(random: Random) -> float:
-    """A number, or none."""
+    """A finite number, or now and then an infinity or NaN."""
     return random.choice(_BEYOND) if random.randrange(24) == 0 else number(random)
 
 
@@ -86,9 +86,9 @@ def vector(random: Random) -> Vec4:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the programs: its lines, with temporaries of its own, and the colours that it writes.
+    """One program of a batch: its lines, with temporaries of its own. number: of its colour.
 
-    inexact: the opcode that comes last, where it is one of INEXACT.
+    inexact: the opcode that comes last, if it is one of INEXACT.
     """
 
     number: int
@@ -97,7 +97,7 @@ class Part:
 
     @property
     def discards(self) -> bool:
-        """Whether it may discard fragments, which then none of the others writes."""
+        """Whether it may discard fragments; a discarded fragment is missing for all parts."""
         return any(line.startswith("KIL") for line in self.lines)
 
 
@@ -130,7 +130,7 @@ class Batch:
 
     @property
     def is_approximate(self) -> bool:
-        """Whether some program ends in an opcode of INEXACT, so that none runs exactly on GL."""
+        """Whether some program ends in an opcode of INEXACT, so that GL runs none exactly."""
         return any(part.inexact for part in self.parts)
 
     @property
@@ -138,14 +138,14 @@ class Batch:
         return max(part.number for part in self.parts) + 1
 
     def of(self, *parts: Part) -> Batch:
-        """Some of the programs, on the same textures and numbers."""
+        """A batch of some of its programs, with the same textures and numbers."""
         return replace(self, parts=parts)
 
 
 def random_batch(
     seed: str, most: int = 8, joined: int = MOST_JOINED, *, branches: bool = False
 ) -> Batch:
-    """The batch of a seed: always the same. most: instructions of a program."""
+    """The batch of a seed, always the same. most: the instructions of a program."""
     random = Random(seed)
     kinds = [TextureKind.RECT, *(random.choice(_KINDS) for _ in range(2))]
     taste = _Taste(
@@ -168,11 +168,11 @@ _KINDS = [kind for kind in TextureKind if kind is not TextureKind.BUFFER]
 
 @dataclass(frozen=True)
 class _Taste:
-    """What the programs of a batch have in common, so that some batches are cheap to compile.
+    """The things that the programs of a batch share, so that some batches are cheap to compile.
 
-    targets: of the texture image units. kills: whether they may discard fragments, which are then
-    discarded for all of them. looks_up: whether they have lookups besides the fragment's own texel.
-    approximates: whether they end in opcodes of INEXACT, which are not compiled on jit.
+    targets: of the texture image units. kills: whether they may discard fragments, for all of them.
+    looks_up: whether they have lookups besides the fragment's own texel. approximates: whether they
+    end in opcodes of INEXACT, which are not compiled on jit.
     """
 
     targets: tuple[str, ...]
@@ -229,7 +229,7 @@ def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:
 
 
 def _tested(random: Random, line: str) -> str:
-    """An instruction that sets the condition code, or is masked by it, or neither."""
+    """A line that sets the condition code, or is masked by it, or neither."""
     head, rest = line.split(" ", 1)
     if random.randrange(3) == 0:
         head = head.removesuffix("_SAT") + "C" + "_SAT" * head.endswith("_SAT")
@@ -245,7 +245,7 @@ def _test(random: Random) -> str:
 
 
 def _block(random: Random, line: Callable[[], str], count: int, loops: int = 0) -> list[str]:
-    """Some lines, with branches and loops in one another among them."""
+    """Some lines, with nested branches and loops among them."""
     lines = list[str]()
     while count > 0:
         inner = random.randint(1, max(1, count // 2))

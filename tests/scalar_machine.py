@@ -1,8 +1,8 @@
 """A second, deliberately naive interpreter: one fragment at a time, one np.float32 at a time.
 
-It shares no code with the package but the data structures of programs and plans. Meanings are
-written from the text of ARB_fragment_program (sections 3.11.3 to 3.11.6), those of lookups from GL
-1.5, section 3.8. What the spec approximates is computed in float64 and rounded.
+It shares only the data structures of programs and plans with the package. Meanings are written from
+the text of ARB_fragment_program (sections 3.11.3 to 3.11.6), those of lookups from GL 1.5, section
+3.8. Functions that the specification approximates are computed in float64 and rounded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ZERO, ONE, HALF = F(0), F(1), F(0.5)
 
 
 def fraction(a: np.float32) -> np.float32:
-    """In [0, 1): the nearest number below 1 where the difference rounds to 1."""
+    """The fraction, in [0, 1): the number below 1 if the difference rounds to 1."""
     exact = F(a - floor(a))
     return F(1 - 2.0**-24) if exact == 1 else exact
 
@@ -89,7 +89,7 @@ def logarithm(a: float) -> float:
 
 
 def power(a: float, b: float) -> float:
-    """Of a negative base there is none; 0^0 is 1, 0 to less than 0 infinity."""
+    """a to the power b: NaN for a negative base, 1 for 0^0, infinity for 0 to less than 0."""
     if a < 0:
         return math.nan
     if a == 0 and b < 0:
@@ -116,7 +116,7 @@ SCALAR: dict[str, Callable[..., np.float32]] = {
 
 
 def dot_product(a: Vector, b: Vector, components: int) -> np.float32:
-    """From x on; 3.11.5 leaves the order open, and the package says that it is this one."""
+    """The dot product, added from x on; 3.11.5 leaves the order open, the package fixes it."""
     total = F(a[0] * b[0])
     for c in range(1, components):
         total = F(total + F(a[c] * b[c]))
@@ -124,7 +124,7 @@ def dot_product(a: Vector, b: Vector, components: int) -> np.float32:
 
 
 def light(a: Vector) -> Vector:
-    """3.11.5.13, line by line."""
+    """LIT as in 3.11.5.13, line by line."""
     x, y, w = a[0], a[1], a[3]
     limit = F(128 - 2.0**-17)
     if x < 0:
@@ -171,7 +171,7 @@ def known() -> set[str]:
 
 
 def saturated(value: np.float32) -> np.float32:
-    """3.11.4.3, and 0 for a NaN, as hardware has it."""
+    """The value clamped to [0, 1] (3.11.4.3); NaN gives 0, as on hardware."""
     if value < 0 or math.isnan(value):
         return ZERO
     return ONE if value > 1 else value
@@ -300,7 +300,7 @@ class _Fragment:
         return self.results.setdefault(dst.register, [ZERO] * 4)
 
     def color(self, target: int) -> Vector:
-        """What is written to a target: its own colour under ARB_draw_buffers, else the only one."""
+        """The colour for a target: its own under ARB_draw_buffers, else the only one."""
         number = target if "ARB_draw_buffers" in self.program.options else 0
         color = self.results.get(ResultRegister(ResultKind.COLOR, number), [ZERO] * 4)
         return color if self.program.fog is None else self.fogged(color, self.program.fog)
@@ -323,9 +323,9 @@ class _Fragment:
 # Lookups -----------------------------------------------------------------------------------------
 
 Tap = tuple[int | None, np.float32]
-"""A texel's place along an axis, None for the border, and its weight."""
+"""The place of a texel along an axis, None for the border, and its weight."""
 
-# GL 1.5, table 3.19, in the order of the faces: what goes to s and to t on each.
+# GL 1.5, table 3.19, in the order of the faces: the coordinates that become s and t.
 FACES = {
     "+x": ("-z", "-y"), "-x": ("+z", "-y"), "+y": ("+x", "+z"),
     "-y": ("+x", "-z"), "+z": ("+x", "-y"), "-z": ("-x", "-y"),
@@ -333,7 +333,7 @@ FACES = {
 
 
 def look_up(image: Image, coordinates: Vector) -> Vector:
-    """A texel, or several that are filtered, of a texture of any kind."""
+    """The texel of a texture of any kind at these coordinates, filtered if the sampler says so."""
     rows, width, _ = image.texels.shape
     height, sampler = rows // image.depth, image.sampler
     s, t, r = coordinates
@@ -364,10 +364,10 @@ def axis_of(kind: TextureKind, sampler: Sampler) -> Callable[[np.float32, int, i
 def taps(
     coordinate: np.float32, size: int, scale: np.float32, wrap: Wrap, how: Filter
 ) -> list[Tap]:
-    """3.8.7 and 3.8.8 along one axis; scale is 2ⁿ, or 1 where coordinates are unnormalised."""
+    """The taps of 3.8.7 and 3.8.8 along one axis. scale: 2ⁿ; 1 for unnormalised coordinates."""
     if wrap is Wrap.REPEAT:
         coordinate = F(coordinate - floor(coordinate))
-    if wrap is Wrap.MIRRORED_REPEAT:  # of two copies, the second is turned round
+    if wrap is Wrap.MIRRORED_REPEAT:  # of two copies, the second is mirrored
         coordinate = F(coordinate - F(2 * floor(F(coordinate * HALF))))
         coordinate = F(2 - coordinate) if coordinate > 1 else coordinate
     u = F(coordinate * scale)
@@ -396,7 +396,7 @@ def taps(
 
 
 def blended(image: Image, across: list[Tap], up: list[Tap], layers: list[Tap]) -> Vector:
-    """Equations (3.24) and (3.25); a single tap is the texel itself."""
+    """The weighted texels of equations (3.24) and (3.25); a single tap is the texel itself."""
     height = image.texels.shape[0] // image.depth
     channels = image.texels.shape[2]
     border = image.sampler.border
@@ -421,7 +421,7 @@ def blended(image: Image, across: list[Tap], up: list[Tap], layers: list[Tap]) -
 
 
 def onto_face(x: np.float32, y: np.float32, z: np.float32) -> tuple[int, np.float32, np.float32]:
-    """The face's number and the coordinates on it; of equal magnitudes z wins over y over x."""
+    """The face of a cube, and the coordinates on it; of equal magnitudes z wins over y over x."""
     direction = {"x": x, "y": y, "z": z}
     axis = "x"
     for letter in "yz":

@@ -1,8 +1,8 @@
 """A bitonic sort as a plan: one program, and passes that differ in program.local alone.
 
 Every pass compares each element with a partner whose number differs in one bit, and keeps the
-smaller or the larger of the two. The numbers come from fragment.position by FLR and FRC, so where
-the partner lies is the program's own arithmetic: what is known of a lookup is its own texel alone.
+smaller or the larger of the two. The program computes the numbers from fragment.position by FLR and
+FRC, and from them the partner's texel. So only the lookup of the own texel is known beforehand.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ END
 
 
 def program(width: int) -> Program:
-    """The program for textures so wide; a power of 2."""
+    """The program for textures of this width, a power of 2."""
     return assemble(TEXT.format(width=width, inverse=1.0 / width), name="bitonic.fp")
 
 
 def distances(elements: int) -> Iterator[tuple[int, int]]:
-    """For each pass the length of the runs that it makes, and how far partners are apart."""
+    """For each pass, the length of the runs that it makes, and the distance of partners."""
     run = 2
     while run <= elements:
         distance = run // 2

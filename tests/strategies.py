@@ -1,9 +1,9 @@
 """Hypothesis strategies: fragment programs as text, and scenes to run them in.
 
-Everything is made from the opcode table and the data structure of programs, so that a row added to
-the table takes part without a change here. By default programs look up rectangle textures and read
-texture coordinates; those of `whole_scenes` have the whole language for operands. How programs
-declare things, and spell them, is for `language.py`.
+All are made from the opcode table and the data structure of programs, so that a row added to the
+table takes part without a change here. By default programs look up rectangle textures and read
+texture coordinates; those of `whole_scenes` have all operands of the language. Declarations and
+spellings are the subject of `language.py`.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ FINITE_FLOAT = st.floats(width=32, allow_nan=False, allow_infinity=False)
 SEED = st.integers(0, 2**32 - 1)
 SMALL_NUMBER = st.integers(-16, 16).map(lambda i: i / 4)
 TILES = st.sampled_from((Tuning(tile=(2, 1)), Tuning(tile=(1, 2)), None))
-"""Tiles of native code: two whose code is short, and the one that is chosen."""
+"""Tiles of native code: two with short code, and the default."""
 
 _LETTERS = ("xyzw", "rgba")
 _NAMES = ("R0", "R1", "t", "$1", "_", "x", "RECT", "KIL_SAT", "a_longer_name")
 _KINDS = tuple(kind for kind in TextureKind if kind is not TextureKind.BUFFER)
 
 RANDOM = st.randoms(use_true_random=False)
-"""A source of random choices that Hypothesis makes, and shrinks."""
+"""A source of random choices that Hypothesis draws and shrinks."""
 
 
 def vector(values: Sequence[float]) -> str:
@@ -62,10 +62,11 @@ def vec4(values: st.SearchStrategy[float]) -> st.SearchStrategy[Vec4]:
 
 @dataclass(frozen=True)
 class Reach:
-    """What programs may use besides instructions, temporaries, parameters and coordinates.
+    """The parts of the language that programs may use, besides the basic ones.
 
-    targets: the texture target of each texture image unit. attributes, state: registers to read.
-    results: registers to write. options: those that the program asks for.
+    Instructions, temporaries, parameters and coordinates are basic. targets: the texture target of
+    each texture image unit. attributes, state: registers to read. results: registers to write.
+    options: those that the program asks for.
     """
 
     targets: tuple[str, ...] = ("RECT",) * UNITS
@@ -116,7 +117,11 @@ class Writer:
         *,
         only_temporaries: bool = False,
     ) -> str:
-        """undefined: components that are not written. only_temporaries: are read, as they are."""
+        """An instruction of this opcode that writes to `dst`.
+
+        undefined: components that are not written. only_temporaries: whether it reads only
+        temporaries, without modifiers.
+        """
         saturate = "_SAT" * (row.saturable and self.random.randrange(5) == 0)
         operands = []
         for kind in row.shape:
@@ -154,7 +159,7 @@ class Writer:
         return self.register()
 
     def register(self) -> str:
-        """Whatever is given to a program from outside, or stands in it."""
+        """Any register that a program is given, or a constant."""
         random = self.random
         kind = random.randrange(5)
         if kind == 0:
@@ -191,14 +196,14 @@ def program_texts(
     for _ in range(random.randint(1, most)):
         row = ARBFP[random.choice(sorted(among or ARBFP))]
         lines.append(writer.instruction(row, random.choice((*names, *reach.results))))
-    if random.randrange(2):  # the last word need not be a whole vector
+    if random.randrange(2):  # the last word may be less than a vector
         lines.append(f"MOV result.color, {random.choice(names)};")
     return "\n".join(["!!ARBfp1.0", *lines, "END", ""])
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A program and everything that it may read: what one fragment pass is given.
+    """A program and everything that it may read: the inputs of one fragment pass.
 
     targets: how many textures it draws to.
     """
@@ -216,7 +221,7 @@ class Scene:
 
 
 def draw_scene(scene: Scene, text: Program | None = None, **more: Any) -> list[F32]:
-    """What a scene draws, by `draw_all`, to textures of float32 unless `more` says otherwise.
+    """The texels of a scene, by `draw_all`, in textures of float32 unless `more` has other ones.
 
     text: another program in place of its own.
     """
@@ -275,8 +280,10 @@ def random_image(
 
 @st.composite
 def images(draw: st.DrawFn, target: str, numbers: st.SearchStrategy[float]) -> Image:
-    """A texture of that target: a quarter of its texels are of the numbers, the others as
-    different as can be."""
+    """A texture of that target: a quarter of its texels are drawn from `numbers`.
+
+    The others are as different as can be.
+    """
     some = draw(st.lists(numbers, min_size=1, max_size=8))
     rng = np.random.default_rng(draw(SEED))
 
@@ -291,7 +298,7 @@ def images(draw: st.DrawFn, target: str, numbers: st.SearchStrategy[float]) -> I
 def random_corners(
     random: Random, size: tuple[int, int], number: Callable[[], float]
 ) -> tuple[Vec4, Vec4, Vec4, Vec4]:
-    """A value that is level, that lies in a plane, or that is bent."""
+    """The corner values of an attribute that is level, lies in one plane, or is bent."""
 
     def quarters() -> Vec4:
         x, y, z, w = (random.randint(-16, 16) / 4 for _ in range(4))

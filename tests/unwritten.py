@@ -1,8 +1,9 @@
-"""Memory that nobody wrote holds a pattern in the tests, so that whatever reads it shows it.
+"""Memory that nobody wrote holds a pattern in tests, so that results show where it was read.
 
-Drivers and allocators often hand out zeros, or what happens to be right. Here every texture, every
-buffer, each of NumPy's `empty` arrays, and in shaders every variable and every shared array begins
-with NOT_WRITTEN: a NaN with a payload as float32 and float16, and 0xCD in fixed point.
+Drivers and allocators often hand out zeros, or values that happen to be right. Here every texture,
+every buffer and each of NumPy's `empty` arrays begins with NOT_WRITTEN, and in shaders so does
+every variable and every shared array: a NaN with a payload as float32 and float16, and 0xCD in
+fixed point.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class _Numpy:
 
 
 def _modules() -> list[Any]:
-    """Those of the executors and of the reference machine that use NumPy."""
+    """The modules of the executors and of the reference machine that use NumPy."""
     named = (
         module.name
         for room in (interp, runtime)
@@ -103,7 +104,7 @@ def _filling(element: str, name: str, lengths: str) -> str:
 
 
 class _Allocating:
-    """OpenGL's functions, of which those that allocate a texture fill it."""
+    """OpenGL's functions; those that allocate a texture also fill it."""
 
     def __init__(self, gl: Any) -> None:
         self._gl = gl

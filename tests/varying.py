@@ -1,6 +1,6 @@
-"""Hypothesis strategies for what varies in a Repeat: Tables of numbers, rectangles that move.
+"""Hypothesis strategies for what varies in a Repeat: Tables of numbers, and moving rectangles.
 
-And whole plans of dispatches whose uniforms and work groups vary.
+There are also whole plans of dispatches, whose uniforms and work groups vary.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T", Texcoords, AttributeCorners)
 
 @dataclass(frozen=True)
 class Setting:
-    """What the passes of a Repeat have in common.
+    """The things that the passes of a Repeat share.
 
     numbers: of parameters, state and clears. places: of coordinates.
     """
@@ -59,7 +59,7 @@ OFFSETS: tuple[Callable[[int], float], ...] = (
     lambda iteration: float(-(2**iteration)),
     lambda iteration: float(iteration % 2),
 )
-"""Of coordinates, as log-step algorithms have them."""
+"""Offsets of coordinates by iteration, as log-step algorithms have them."""
 
 
 # Rectangles --------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ OFFSETS: tuple[Callable[[int], float], ...] = (
 
 @st.composite
 def _sides(draw: st.DrawFn, setting: Setting, size: int) -> tuple[Integer, Integer]:
-    """Where a rectangle begins along an axis of that size, and how long it is."""
+    """The beginning and the length of a rectangle along an axis of that size."""
     count = setting.count
     if draw(st.booleans()):
         lengths = [draw(st.integers(1, size)) for _ in range(count)]
@@ -90,7 +90,7 @@ def _sides(draw: st.DrawFn, setting: Setting, size: int) -> tuple[Integer, Integ
 
 @st.composite
 def moving_rects(draw: st.DrawFn, setting: Setting) -> MovingRect:
-    """A rectangle that lies inside in every iteration."""
+    """A rectangle that lies inside the target in every iteration."""
     (x, width), (y, height) = (draw(_sides(setting, size)) for size in setting.extent)
     return MovingRect(x, y, width, height)
 
@@ -109,7 +109,7 @@ def _vector(draw: st.DrawFn, setting: Setting, value: NumberVec4) -> NumberVec4:
 
 @st.composite
 def _corners(draw: st.DrawFn, setting: Setting, four: Corners) -> Corners:
-    """Values that all move by the same, or of which one alone does."""
+    """Corner values that all move by the same Table, or of which only one does."""
     component = draw(st.integers(0, 1))
     if draw(st.integers(0, 3)) == 0:
         alone, table = draw(st.integers(0, 3)), draw(setting.table(setting.places))
@@ -137,7 +137,7 @@ def _put(vector: NumberVec4, component: int, number: Number) -> NumberVec4:
 
 @st.composite
 def _some(draw: st.DrawFn, setting: Setting, given: Sequence[T]) -> tuple[T, ...]:
-    """Some of them with Tables."""
+    """These values, some of them with Tables."""
     return tuple(
         replace(one, corners=draw(_corners(setting, one.corners)))
         if draw(st.integers(0, 2)) == 0
@@ -175,7 +175,7 @@ def varied(draw: st.DrawFn, setting: Setting, pass_: Pass) -> Pass:
 
 
 def _copy(rect: MovingRect, pass_: CopyPass) -> CopyPass:
-    """From a rectangle that moves to one of its size at the lower left."""
+    """A copy from a moving rectangle to one of its size at the lower left."""
     return replace(pass_, source_rect=rect, target_rect=replace(rect, x=0, y=0))
 
 
@@ -204,7 +204,7 @@ SUMS = buffer("R", 8, 12, zero=True)
 
 @st.composite
 def _whole(draw: st.DrawFn, count: int, least: int, most: int) -> Integer:
-    """A whole number between two, constant, Affine or of a Table."""
+    """A whole number between two: constant, Affine or from a Table."""
     kind = draw(st.integers(0, 2))
     if kind == 0:
         return draw(st.integers(least, most))

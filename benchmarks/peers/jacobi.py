@@ -3,8 +3,8 @@
     gpgpu-legacy bench jacobi passes=200 n=1024,2048,4096 --no-reference \
         --peers benchmarks/peers/jacobi.py
 
-Both have the sums of shaders/jacobi/jacobi.fp in its order, on two arrays that take turns, with a
-ring of zeros around them. So their bits are those of the program.
+Both compute the sums of shaders/jacobi/jacobi.fp in its order, on two arrays that take turns, with
+a ring of zeros around them. So their bits are the program's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BLOCK = (32, 8)
 
 
 class CupyKernels:
-    """A CUDA kernel a pass, a thread for each point; all passes are one CUDA graph.
+    """A CUDA kernel for each pass, with a thread for each point; all passes are one CUDA graph.
 
     Launched one by one by Python, the kernels of a small grid would wait for their launches.
     """

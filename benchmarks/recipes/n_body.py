@@ -47,7 +47,7 @@ def n_body(
     n: Annotated[int, "bodies; a power of two"] = 128,
     steps: Annotated[int, "steps in time"] = 10,
 ) -> Pipeline:
-    """Places of bodies after some steps."""
+    """The places of bodies after some steps."""
     p = Pipeline("n-body")
     places, speeds = (p.input(name, 1, n, packing="image") for name in ("places", "speeds"))
     next_places, next_speeds = (

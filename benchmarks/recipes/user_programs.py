@@ -6,8 +6,8 @@
 `arithmetic` lights a bumpy surface whose height comes from waves; nothing is looked up.
 `scattered` follows a map from texel to texel: each lookup's coordinates come from the one before.
 Its factors are powers of two, so that they are exact, and all executors look up the same texels.
-`transcendental` has ten of the functions that are not arithmetic's, and `filtered` looks up between
-texels, each time by as much aside as it found before.
+`transcendental` has ten instructions that are not arithmetic. `filtered` looks up between texels;
+each lookup is displaced by the numbers that the one before it gave.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def filtered(n: Annotated[int, "rows and columns of fragments"] = 1024) -> Pipel
 
 
 def _of_texels(name: str, n: int, how: str) -> Pipeline:
-    """A program file's one pass over a texture of four channels."""
+    """One pass of a program file over a texture of four channels."""
     p = Pipeline(name)
     texels = p.input("texels", n, n, packing="image")
     colours = p.texture("colours", n, n, format="rgba32f")

@@ -136,12 +136,12 @@ class Algorithm:
     what a parameter is. The builder has the reference function, sample inputs and the number of
     operations.
     name: on the command line, such as `bitonic-sort`. field: its subject, such as `sorting`.
-    source: who published it for graphics hardware, where and when. year: of that; None if unknown.
-    summary: its result, in one line. aliases: other names. lacked: a feature missing in the
-    hardware or API of the day. then: the parameters with which it ran there, where defaults are of
-    today. package: its origin. file: of a user's code; None for an algorithm
-    of ours and for a plan.json. plays: the parameters of a plan that is small enough for a page of
-    its own, as on the command line. gallery: its part of docs/gallery.md, in Markdown.
+    source: who published it for graphics hardware, where and when. year: of the publication; None
+    if unknown. summary: its result, in one line. aliases: other names. lacked: a feature missing in
+    the hardware or API of the day. then: the parameters with which it ran there, if the defaults
+    differ. package: its origin. file: of a user's code; None for an algorithm of ours and for a
+    plan.json. plays: the parameters of a plan that is small enough for a page of its own, as on the
+    command line. gallery: its part of docs/gallery.md, in Markdown.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Algorithm:
 
     @property
     def recipe(self) -> str:
-        """The text of that module; empty for a plan.json."""
+        """The text of the module that builds it; empty for a plan.json."""
         return inspect.getsource(self._module) if self._module and (self.file or self.year) else ""
 
     @property
@@ -200,8 +200,8 @@ class Algorithm:
         """The builder of the plan for those parameters; others have their defaults.
 
         given: the values by name, and iterations.
-        iterations: if it is no parameter of the algorithm, those of its loops with a condition, a
-        number or one for each; without it, they run until the condition holds.
+        iterations: of its loops with a condition, one number or one for each; without it, they run
+        until the condition holds. The algorithm may have a parameter of that name instead.
 
         Raises as `settings` does, and InputError for a function that fails, with its file and line.
         """
@@ -210,7 +210,7 @@ class Algorithm:
         with running(self.file):
             built = self.build(**arguments_of(self.build, self.parameters, settings))
             if self.file is not None and isinstance(built, PlanBuilder):
-                built.plan()  # its error has a place in the file
+                built.plan()  # an error has its place in the file
         if inspect.iscoroutine(built):
             built.close()  # else Python warns that it was never awaited
         if isinstance(built, Plan):
@@ -220,7 +220,7 @@ class Algorithm:
         values = {name: parameter.default for name, parameter in self.parameters.items()}
         if ran is not None:
             if not built.has_loops:
-                self.settings({ITERATIONS: ran})  # which refuses it
+                self.settings({ITERATIONS: ran})  # refuses it
             built.iterations = _numbers(ran)
             settings[ITERATIONS] = ran
         built.family = self, settings
@@ -244,9 +244,9 @@ class Algorithm:
 
 
 def algorithm(**facts: Any) -> Callable[[Callable[..., object]], Algorithm]:
-    """Marks a function of ours as an algorithm, whose name and field are its own and its folder's.
+    """Mark a function of ours as an algorithm, with its own name and its folder's as the field.
 
-    facts: other fields.
+    facts: other fields of the Algorithm.
     """
 
     def mark(build: Callable[..., object]) -> Algorithm:
@@ -297,7 +297,7 @@ def installed(
     taken = {name: one.package for one in shipped for name in (one.name, *one.aliases)}
     algorithms: list[Algorithm] = []
     unavailable: list[Unavailable] = []
-    # sorted, so that of two with one name always the same is taken
+    # sorted, so that of two with one name the same one is always taken
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (_package(entry), entry.name)):
         try:
             algorithm = _loaded(entry)
@@ -354,14 +354,17 @@ def from_plan(file: Path) -> Algorithm:
 
 
 def _makes_pipeline(function: object) -> bool:
-    """Whether a function is annotated so."""
+    """Whether a function is annotated to return a Pipeline."""
     returned = getattr(function, "__annotations__", {}).get("return")
     return getattr(returned, "__name__", str(returned)).rpartition(".")[2] == "Pipeline"
 
 
 def from_python(file: Path, function: str = "") -> Algorithm:
-    """The function of that name in a file: any callable; without a name, the file's own
-    function: the only one, or the only one that is annotated to return a Pipeline.
+    """The algorithm of a function in a Python file, whose code is executed.
+
+    function: the name of any callable. If it is empty, the file's only function is taken, or the
+    only one that is annotated to return a Pipeline, or the one with the file's name. Raises
+    InputError if there is none.
     """
     module = module_of(file)
     own = {

@@ -93,7 +93,7 @@ class Catalogue(Result):
     unavailable: tuple[Unavailable, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A table for each field, the oldest first, in each of them the oldest first."""
+        """A table for each field; fields, and the algorithms in each, come oldest first."""
         fields: dict[str, list[AlgorithmFacts]] = {}
         for one in self.algorithms:
             fields.setdefault(one.field, []).append(one)

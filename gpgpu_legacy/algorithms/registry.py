@@ -1,4 +1,4 @@
-"""Finds algorithms: our own, in the folders here, those of other packages, and those in files.
+"""Find algorithms: our own, in the folders here, those of other packages, and those in files.
 
 A module of a folder offers the functions that it marks with `@algorithm`; modules without any are
 shared code. Another package offers its algorithms by entry points. To add an algorithm, add
@@ -29,7 +29,7 @@ PYTHON, PLAN = ".py", ".json"
 
 
 def is_program(what: str) -> bool:
-    """Whether it is a program's text or file: by its suffix, or a file that is nothing else."""
+    """Whether this is a program's text or file: by its suffix, or a file of no other kind."""
     if is_text(what) or is_program_file(what):
         return True
     path = Path(what)
@@ -128,7 +128,7 @@ def find_product(name: str) -> Algorithm:
 
 
 def _by_year(algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """The sort key: the year, algorithms without one last."""
+    """The algorithms by year, those without one last."""
     return tuple(sorted(algorithms, key=lambda a: (a.year is None, a.year or 0, a.source, a.name)))
 
 

@@ -82,7 +82,7 @@ class Traced(Result, kw_only=True):
 
     @property
     def varied(self) -> dict[str, Plain]:
-        """The properties that a sweep may vary, by the heads of its columns."""
+        """The properties that a sweep may vary, by the headings of its columns."""
         return {
             "plan": self.plan,
             **self.parameters,
@@ -98,9 +98,9 @@ class Traced(Result, kw_only=True):
         return self.cache
 
     def title(self, varying: Sequence[str] = ()) -> str:
-        """Its case in words.
+        """The case in words.
 
-        varying: the properties that are left out.
+        varying: the properties to leave out.
         """
         known = {name: value for name, value in self.varied.items() if name not in varying}
         fixed = {name: value for name, value in known.items() if name in self.parameters}
@@ -121,11 +121,11 @@ class Traced(Result, kw_only=True):
 class CacheRun(Traced, kw_only=True):
     """One plan through one cache.
 
-    iterations: of the plan's passes, of which iterations_simulated were simulated and
-    iterations_repeated proven to repeat others.
-    regions: textures or buffers. allocate: whether a write that misses fills a line. seconds: of
-    making the accesses and of simulating them. of_inputs: whether lookups depend on data, so that
-    they are those of a run, and the numbers are of its inputs.
+    iterations: those of all steps; iterations_simulated: those that were simulated;
+    iterations_repeated: those that are proven to repeat others. regions: the accesses of each
+    texture or buffer. allocate: whether a write that misses fills a line. seconds: the time to
+    trace the accesses and to simulate them. of_inputs: whether lookups depend on data, so that the
+    numbers hold for the inputs of one run.
     """
 
     second_level: str | None
@@ -155,16 +155,16 @@ class CacheRun(Traced, kw_only=True):
 
     @public
     def plot(self, path: Path | str) -> None:
-        """Draw a sweep of one.
+        """Raise InputError: a plot is of a sweep, and in a single run nothing varies.
 
-        path: a .png, .svg or .pdf; InputError for one run, which has no axis.
+        path: a .png, .svg or .pdf.
         """
         CacheSweep(runs=(self,)).plot(path)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The accesses by texture, with remarks below them.
 
-        whole: whether to leave nothing out.
+        whole: whether to state the conventions, too.
         """
         what = "array" if self.raster is None else "texture"
         heads = (
@@ -240,7 +240,7 @@ class CacheSweep(Result):
     not_run: tuple[Unsimulated, ...] = ()
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A row for each run, with columns for the differences, and the cases not run."""
+        """A row for each run, with a column for what varies; then the cases not run."""
         runs, grids = self.runs, list[Grid]()
         if runs:
             varying = varying_of([run.varied for run in runs])
@@ -278,7 +278,10 @@ class CacheSweep(Result):
 
     @public
     def plot(self, path: Path | str) -> None:
-        """Draw bytes from memory and hit ratios over the varying property."""
+        """Draw bytes from memory and hit ratios over the varying property.
+
+        path: a .png, .svg or .pdf. Raises InputError if nothing varies, or nothing was run.
+        """
         wanted = (*self.runs, *self.not_run)
         results = [(run.bytes_from_memory, run.hit_ratio) for run in self.runs]
         draw_sweep([one.varied for one in wanted], results, wanted[0].title, path)
@@ -311,11 +314,11 @@ class Simulation:
 
     @property
     def replay(self) -> Replay:
-        """Runs the plan."""
+        """A function that runs the plan."""
         return partial(replay, self.builder, inputs=self.inputs)
 
     def fields(self) -> dict[str, Any]:
-        """The fields of results that identify their case."""
+        """The fields of a result that identify the case."""
         access = self.access
         order: dict[str, Any] = {
             "raster": access.raster.name,
@@ -333,7 +336,10 @@ class Simulation:
         }
 
     def run(self, progress: Progress, *, every_pass: bool) -> CacheRun:
-        """The case with the result of its simulation."""
+        """Simulate the case.
+
+        every_pass: whether to simulate iterations that provably repeat others, too.
+        """
         began, plan = perf_counter(), self.builder.plan()
         result = cache_run(
             plan, self.memory, self.access, self.replay, every_pass=every_pass, progress=progress
@@ -345,7 +351,7 @@ class Simulation:
         return Unsimulated(**self.fields(), reason=reason)
 
     def ran(self, result: Simulated, began: float) -> CacheRun:
-        """The case with the result of its simulation. began: on the clock of perf_counter."""
+        """The record of a simulation. began: its start, by perf_counter."""
         second = next(map(str, self.memory.levels[1:]), None)
         seconds = perf_counter() - began
         return as_record(
@@ -364,7 +370,7 @@ def simulation(
     seed: int = 0,
     **order: Any,
 ) -> Simulation:
-    """A case from the spellings of CacheKeywords. Raises InputError for unknown ones."""
+    """Make a case of the options of CacheKeywords. Raises InputError for unknown spellings."""
     if writes not in ("allocate", "no-allocate"):
         raise InputError(f"writes is {described(writes)}; give allocate or no-allocate")
     levels = tuple(parse_cache(text) for text in (cache, second_level) if text)
@@ -375,7 +381,7 @@ def simulation(
 def distinct(cases: Iterable[Simulation]) -> list[Simulation]:
     """The cases, each once.
 
-    Raises InputError for plans whose accesses cannot be traced, before anything is simulated.
+    Raises InputError before any simulation if there are several and one cannot be traced.
     """
     each_once = list(dict.fromkeys(cases))
     different = {(case.builder, case.line_bytes): case for case in each_once}
@@ -407,7 +413,7 @@ def cache_sweep(
 ) -> CacheSweep | CacheRun:
     """Simulate one case after another, as far as the budget goes.
 
-    A single case that is simulated is its run alone.
+    Returns the run alone if there is a single case and it was simulated.
     """
     runs, not_run = list[CacheRun](), list[Unsimulated]()
     for case in cases:
@@ -423,7 +429,7 @@ def cache_sweep(
 
 
 def cache_map(case: Simulation, progress: Progress) -> tuple[CacheRun, HeatMap]:
-    """A run with where its reads hit, by fragment."""
+    """Simulate a case; returns the run, and the heat map of where its reads hit."""
     began, plan = perf_counter(), case.builder.plan()
     result, heat = heat_map(plan, case.memory, case.access, case.replay, progress=progress)
     return case.ran(result, began), heat

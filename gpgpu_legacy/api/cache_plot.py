@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from gpgpu_legacy.cache.simulate import HeatMap
 
 Varied = Mapping[str, Plain]
-"""The properties of a run that a sweep may vary, by the heads of its columns."""
+"""The properties of a run that a sweep may vary, by the headings of its columns."""
 
 ORDER = ("raster order", "layout", "in flight")
 
 
 def text_of(name: str, value: Plain) -> str:
-    """The varying properties, for people."""
+    """A varying property and its value, for people."""
     if name == "in flight":
         return f"{value} in flight"
     return str(value) if name in {"plan", "cache", *ORDER} else f"{name} = {value}"
 
 
 def varying_of(varied: Sequence[Varied]) -> list[str]:
-    """The differences between results, by the heads of columns."""
+    """The names of the properties that differ between runs."""
     names = dict.fromkeys(chain(*varied))
     return [name for name in names if len({one[name] for one in varied if name in one}) > 1]
 
@@ -79,8 +79,8 @@ def _value(run: Varied, name: str) -> Any:
 def across_of(runs: Sequence[Varied]) -> tuple[str, list[str]]:
     """The property on the x axis of a sweep, and the other varying ones: a line per combination.
 
-    It is the last of the plan's parameters that is a number and varies, or else the size of the
-    cache, and so on. InputError if nothing varies.
+    The x axis has the last numeric parameter that varies, or else the first that varies of the size
+    of the cache, _AXES and the other parameters. Raises InputError if nothing varies.
     """
 
     def varies(name: str) -> bool:
@@ -110,11 +110,11 @@ def draw_sweep(
     title: Callable[[Sequence[str]], str],
     path: Path | str,
 ) -> None:
-    """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
+    """Draw bytes from memory and hit ratio over the property that `across_of` chooses.
 
-    One line for each combination of other varying properties. results: the bytes and the
-    ratio of the first of the wanted runs. title: by what varies. Raises InputError
-    if nothing does, or there are no results.
+    Each combination of the other varying properties is a line. wanted: all runs of the sweep.
+    results: the bytes and hit ratios of the first of these runs. title: makes the caption from the
+    names of what varies. Raises InputError if nothing varies, or there are no results.
     """
     if not results:
         raise InputError("the budget was spent before a run was complete; give a larger --budget")
@@ -165,10 +165,10 @@ def draw_sweep(
 
 _NO_READS = (200, 200, 200)
 _HITS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
-"""Colours of the scale from the lowest hit ratio to the highest; between two, halves are mixed."""
+"""The colours of the scale from the lowest hit ratio to the highest, interpolated."""
 
 _MAP_WIDTH = 6.4  # inches, without axes and scale
-_LEAST, _MOST, _FRAME = 1.2, 6.4, 0.7  # inches of its height, and of what is below it
+_LEAST, _MOST, _FRAME = 1.2, 6.4, 0.7  # inches: least and most height, and space below
 _TICKS = 9  # at most, on an axis
 _LONG = 8  # a map this many times as long as wide is stretched
 
@@ -176,7 +176,7 @@ _LONG = 8  # a map this many times as long as wide is stretched
 def draw_heat_map(heat: HeatMap, title: str, path: Path) -> None:
     """Draw a heat map with its scale, from the lowest to the highest ratio: row 0 at the bottom.
 
-    title: of the run. Raises InputError if the file cannot be written.
+    title: the run in words. Raises InputError if the file cannot be written.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import PercentFormatter

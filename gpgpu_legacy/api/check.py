@@ -1,6 +1,6 @@
-"""Would it have loaded? A plan on a chip, or programs: their faults, resources and costs, too.
+"""Would a plan or a program have loaded on a chip? Also programs' faults, resources and costs.
 
-This module imports no executor, and neither NumPy, so that checking or counting a program is quick.
+This module imports neither executors nor NumPy, so that checking or counting a program is quick.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def check(p: PlanBuilder, chip: str) -> Verdict:
 class Taken(Record):
     """A program's use of each resource that chips limit, by the resource's name.
 
-    renamed_indirections: of a driver that renames temporaries. nodes: why each node of its texture
-    dependency chain begins, after the first.
+    renamed_indirections: the texture indirections if a driver renames temporaries. nodes: why each
+    node of the texture dependency chain begins, after the first.
     """
 
     resources: dict[str, int]
@@ -48,7 +48,7 @@ class Taken(Record):
     nodes: tuple[str, ...]
 
     def grid(self, program: str) -> Grid:
-        """Its resources. program: its name."""
+        """The table of resources. program: the name in its caption."""
         rows = tuple((one.value, n) for one in Resource if (n := self.resources.get(_key(one))))
         caption = f"The resources that {program} uses"
         fewer = f"{self.renamed_indirections} indirections if a driver renames temporaries."
@@ -72,7 +72,7 @@ def _key(resource: Resource) -> str:
 
 
 class CheckedProgram(Record):
-    """A program: its faults, in the order of the text, or its resources. verdict: of a chip."""
+    """A program's faults, in the order of the text, or its resources and a chip's verdict."""
 
     program: str
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -109,7 +109,7 @@ def check_programs(
 ) -> CheckedPrograms:
     """The resources of each program, and whether it would have loaded on a chip.
 
-    programs: for one that does not assemble, the error.
+    programs: each a program, or the error if it does not assemble.
     """
     from gpgpu_legacy.chips.check import check_program
 
@@ -136,7 +136,8 @@ TARGET = "target"
 class FragmentCounts(Record):
     """Instructions by cost class, and bytes, of one fragment.
 
-    A lookup requests a texel of its texture's format, and each written colour one of the target's.
+    A lookup requests a texel of its texture's format, and each written colour one texel of the
+    target.
     """
 
     arithmetic: int
@@ -161,9 +162,9 @@ class UnitCounts(Record):
 class ProgramCount(Result):
     """The instructions and bytes of a fragment of a program, and the program's resources.
 
-    opcodes: the instructions of each; of texture environments, in the equivalent program.
-    stages: the state of each texture environment. branches: whether it has any, so that the numbers
-    are the most.
+    opcodes: the instructions by opcode; of texture environments, those of the equivalent program.
+    stages: the state of each texture environment. branches: whether the program branches, so that
+    the numbers are upper bounds.
     """
 
     program: str
@@ -209,7 +210,7 @@ class ProgramCount(Result):
 def count_program(program: Program, formats: Mapping[str, str] | None = None) -> ProgramCount:
     """Count one fragment of a program.
 
-    formats: of texels, by unit ("0"), of the target ("target"), of all others (""), which is
+    formats: the format of a unit's texels ("0"), of the target's ("target") and of all others ("");
     rgba32f if it is not given. Raises InputError for an unknown format and for a unit that the
     program does not look up.
     """

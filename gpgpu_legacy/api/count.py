@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 class PassCount(Record):
     """Passes of a plan that do the same work, and their total cost.
 
-    numbers: of the passes, from 1, in words. kind: draw, copy, clear or dispatch. program: the file
-    name of the program or kernel. size: of the rectangle in texels, `8×varying` if it changes in a
-    Repeat; empty for a clear and a dispatch.
+    numbers: the passes' numbers from 1, in words. kind: draw, copy, clear or dispatch. program: the
+    file name of the program or kernel. size: the rectangle in texels, as in `8×varying` if its
+    height changes in a Repeat; empty for a clear and a dispatch.
     """
 
     numbers: str
@@ -50,9 +50,9 @@ class PassCount(Record):
 class Count(Result):
     """The cost of a plan. parameters: of the plan.
 
-    operations: those that the algorithm states, such as 2n³; None if it states none. formulas: by
-    the name of the count, in the parameters of `over`; both are empty if none were asked for.
-    branches: whether a program has any, so that numbers and formulas are bounds.
+    operations: those that the algorithm states, such as 2n³; None if it states none. formulas:
+    closed forms in the parameters `over`, by the name of the count; both are empty if none were
+    asked for. branches: whether a program branches, so that numbers and formulas are bounds.
     """
 
     plan: str
@@ -123,9 +123,9 @@ _OF_A_PASS = (
 def count(p: PlanBuilder, over: Sequence[str] | str = ()) -> Count:
     """Count a plan, in total and by pass.
 
-    over: parameters of the algorithm that built it, in which formulas are recovered: its plans are
-    made and counted at several sizes. Raises as count_plan does, and InputError for unknown
-    parameters.
+    over: parameters of the algorithm that built it. Formulas in these are recovered from the counts
+    of its plans at several sizes. Raises what count_plan raises, and InputError for an unknown
+    parameter.
     """
     plan, over = p.plan(), (over,) if isinstance(over, str) else tuple(over)
     return Count(

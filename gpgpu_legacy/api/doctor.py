@@ -86,10 +86,10 @@ _AUTO_CASES = {
 class ExecutorRecord(Record):
     """An executor: whether it runs here, on which device or why not, and its abilities.
 
-    exact: whether it takes exact runs of drawing plans, here if it runs here. inexact: the
-    opcodes, options of fog and blends that such runs refuse, as measured: the driver's own.
-    denormals: as measured on the device: `kept`, `flushed`, or the operations that flush them; None
-    if the executor does not run, or refuses to measure it.
+    exact: whether it takes exact runs of drawing plans; as measured, if it runs here. inexact: the
+    opcodes, fog options and blends that exact runs refuse, since the driver was measured to compute
+    them in its own way. denormals: as measured on the device: `kept`, `flushed`, or the operations
+    that flush them; None if the executor does not run here, or refuses the measurement.
     """
 
     name: str
@@ -108,8 +108,8 @@ class ExecutorRecord(Record):
 class Diagnosis(Result):
     """Every executor, and those that `auto` takes.
 
-    auto: by an algorithm and its size, such as `jacobi n=64`. not_kept: why generated code is not
-    kept for later runs; empty if it is.
+    auto: the executor that `auto` takes, by algorithm and size, such as `jacobi n=64`. not_kept:
+    why generated code is not kept for later runs; empty if it is.
     """
 
     auto: dict[str, str]
@@ -189,7 +189,7 @@ def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
     flushed: frozenset[DataPath] | None = None
     inexact: tuple[str, ...] = ()
     if works:
-        with suppress(PlanError):  # of a driver that refuses the plan that tells
+        with suppress(PlanError):  # the driver refuses the plan that measures it
             flushed = flushed_by(executor.run)
     if works and capabilities.exact:
         with suppress(PlanError):

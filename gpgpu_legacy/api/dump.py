@@ -24,10 +24,10 @@ def dump(
 ) -> list[Path]:
     """Write plan.json, its programs and kernels, and each shader that gl-raster compiles.
 
-    plan.json holds the whole plan; the texts beside it are for reading. folder: created if it
-    does not exist; its parent must exist. exact: whether the shaders contract no multiply-add.
-    arrays: inputs, which are written beside them, where commands find them. Returns the paths of
-    the files, in order.
+    plan.json holds the whole plan; the texts beside it are for reading. folder: created if it does
+    not exist; its parent must exist. exact: whether the shaders contract no multiply-add. arrays:
+    inputs, which are written beside plan.json, where commands find them. Returns the paths of the
+    files, in order.
     """
     texts = {"plan.json": plan_as_json(plan)}
     texts |= {name: disassemble(program) for program, name in program_names(plan).items()}

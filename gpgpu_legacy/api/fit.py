@@ -1,7 +1,7 @@
 """The largest block of a method that loads on a chip, and why the next one does not.
 
-Found by checking real plans and programs. All resources of a program grow with its block, so a
-binary search finds the largest block that its limits allow. Padding may make a plan's textures
+It is found by checking real plans and programs. All resources of a program grow with its block, so
+a binary search finds the largest block that its limits allow. Padding may make a plan's textures
 larger for a smaller block, so if the whole plan does not fit, smaller blocks are tried one by one.
 """
 
@@ -36,12 +36,12 @@ LARGEST_SIDE = 2**17
 class Largest(Record, kw_only=True):
     """The largest block or size that loads by one kind of limit.
 
-    coordinates_first: of the variant of the method that has it; None of the one as written. value:
-    None if nothing loads. answer: what the limits say about it. certain: the largest that loads
-    beyond doubt; None if there is always a limit that is not known. why_no_more: the limits that
-    the next larger one exceeds; empty if there is none. command: the command that checks it; empty
-    if it exceeds a limit of the other side. unknown: the limits of which it is not known whether
-    they are kept.
+    value: the block or size; None if nothing loads. coordinates_first: how many steps' coordinates
+    the variant computes first, at a time; None for the method as written. answer: what the limits
+    say about the value. certain: the largest value that loads beyond doubt; None if some limit is
+    always unknown. why_no_more: the limits that the next larger value exceeds; empty if there is
+    none. command: the command that checks the value; empty if it exceeds a limit of the other kind.
+    unknown: the limits that are not known for the chip.
     """
 
     limits: Limited
@@ -55,15 +55,15 @@ class Largest(Record, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Why the next larger one does not load, limit by limit."""
+        """Why the next larger value does not load, limit by limit."""
         return "; ".join(excess(row, getattr(row, self.limits)) for row in self.why_no_more)
 
 
 class Fit(Result):
-    """The largest of a method that loads: by each side's limits, in each variant.
+    """The largest block or size of a method that loads, by each kind of limit, in each variant.
 
-    plan: the method. parameters: that it was asked for with. chip: its name. what: was
-    made as large as possible: the `block` or, for a method without one, the `size`.
+    plan: the method. parameters: those asked for. chip: its name. what: the quantity made as large
+    as possible: the `block` or, for a method without one, the `size`.
     """
 
     plan: str
@@ -73,7 +73,7 @@ class Fit(Result):
     largest: tuple[Largest, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The largest that loads by each side's limits, and why the next one does not."""
+        """The largest value by each kind of limit, and why the next one does not load."""
         chip = find_profile(self.chip)
         heads = ("program", "limits", self.what, "answer", "certain", "why no larger")
         rows = tuple(map(self._row, self.largest))
@@ -110,7 +110,7 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     For a method without a block, it finds the largest n that is no larger than the one given. If
     the number of texture indirections limits the block, and the method can compute its coordinates
     first, the result has the largest block of that variant too, if it is larger.
-    parameters: of the plans; matrices too large for the chip's textures are tiled. Raises
+    parameters: those of the plans; matrices too large for the chip's textures are tiled. Raises
     InputError for parameters that the method refuses, and for an algorithm that does not multiply
     matrices.
     """
@@ -128,7 +128,7 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     side = min((fact.value for fact in texels if fact), default=LARGEST_SIDE)
     if largest > side and "largest_texture" in known:
         given["largest_texture"] = min(side, asked["largest_texture"] or LARGEST_TEXTURE)
-    # The sides that have limits of their own; the advertised one if no limit is known.
+    # The kinds of limits that the chip has; the advertised ones if no limit is known.
     limits: list[Limited] = ["advertised", "native"]
     if chip.native == Limits():
         limits = ["advertised"]
@@ -153,7 +153,7 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
 
 
 def _sizes(parameters: Mapping[str, Any]) -> dict[str, int]:
-    """The sizes m, l and n, of which those that are not given are equal."""
+    """The sizes m, l and n; if m or l is not given, it equals n."""
     shape = Sizes(parameters["n"], parameters["m"], parameters["l"]).shape
     return {"m": shape.m, "l": shape.l, "n": shape.n}
 
@@ -195,7 +195,7 @@ class _BlockSearch:
     def largest(
         self, side: Limited, group: Callable[[int], int | None] = lambda _: None
     ) -> Largest:
-        """The largest by one side's limits. group: steps whose coordinates are computed first."""
+        """The largest value by one kind of limit. group: coordinates_first for a block."""
         blocks = self.candidates
 
         def verdict(n: int) -> Verdict:
@@ -203,7 +203,7 @@ class _BlockSearch:
             return _verdict(self.algorithm, self.chip.name, request)
 
         def over(n: int, *, whole: bool = True) -> tuple[Row, ...]:
-            """The limits that are exceeded: of the plan as a whole, or of its programs."""
+            """The limits exceeded: all of the plan's, or only its programs'."""
             return tuple(
                 row
                 for row in verdict(n).limits
@@ -246,7 +246,7 @@ class _BlockSearch:
         return {**self.given, **self.sizes, "block": n, **first}
 
     def _command(self, n: int, group: int | None) -> str:
-        """The command that checks it."""
+        """The command that checks a block or size."""
         request = self._request(n, group)
         implied = {name: one.default for name, one in self.algorithm.parameters.items()}
         implied |= {"n": None, "m": request["n"], "l": request["n"]}
@@ -263,9 +263,10 @@ class _BlockSearch:
 def steps_first(
     algorithm: Algorithm, given: tuple[tuple[str, Any], ...], most: int, block: int
 ) -> int | None:
-    """The steps whose coordinates a program of this block computes first, at a time.
+    """The number of steps whose coordinates a program of this block computes first, at a time.
 
-    They are as many as temporaries allow, or None. given: other parameters. most: temporaries.
+    It is the largest that temporaries allow; None if 1 takes too many. given: other parameters.
+    most: the limit of temporaries.
     """
 
     def fits(group: int) -> bool:
@@ -289,9 +290,10 @@ def _verdict(algorithm: Algorithm, chip: str, parameters: tuple[tuple[str, Any],
 
 
 def last_that_holds(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None:
-    """The last of ascending candidates for which a property holds that, once lost, stays lost.
+    """The last of ascending candidates for which a property holds; None if it holds for none.
 
-    Doubling first, then halving, so that large candidates are tried only if small ones hold.
+    After the first failure it must fail for all larger ones. The search doubles, then halves, so
+    that large candidates are tried only if small ones hold.
     """
     high = 1
     while high < len(candidates) and holds(candidates[high - 1]):

@@ -24,7 +24,7 @@ from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import Machine
 
 MOST_PRODUCTS = 16
-"""The number of products kept with their plans, so that a repeated call reuses its own."""
+"""The number of products kept with their plans, so that a repeated call reuses its plan."""
 
 
 @public
@@ -40,12 +40,12 @@ def matmul(
 ) -> F32:
     """Multiply two matrices by a method of the time: A·B, or alpha·A·B + beta·C.
 
-    Returns the (m, n) product, float32.
-    a, b: (m, l) and (l, n), real numbers, converted to float32. With `transpose_a` or `transpose_b`
-    the operand is given transposed. c: (m, n), added beta times, or once. It is read even if beta
-    is 0, so that a NaN in it propagates; BLAS would not read it. method: a name or an alias;
-    `gpgpu-legacy algorithms` lists them. executor, machine: as for a pipeline's `run`. parameters:
-    of the method, such as block or alpha, and fields of a Machine, such as exact.
+    Returns the (m, n) product, float32. a, b: (m, l) and (l, n), real numbers, converted to
+    float32. With `transpose_a` or `transpose_b` the operand is given transposed. c: (m, n), added
+    with the factor beta (default: 1). It is read even if beta is 0, so that a NaN in it propagates;
+    BLAS would not read it. method: a name or an alias; `gpgpu-legacy algorithms` lists them.
+    executor, machine: as for a pipeline's `run`. parameters: of the method, such as block or alpha,
+    and fields of a Machine, such as exact.
 
     Raises InputError for an argument that does not fit, PlanError if the executor cannot run the
     plan, and ExecutorUnavailableError if the executor cannot run on this machine.
@@ -73,7 +73,7 @@ def matmul(
 
 
 class _Given(dict[str, Any]):
-    """Parameters with their types and signs: 0 and -0 would be equal, and so would 1 and True."""
+    """Parameters as a key that tells 0 from -0, and 1 from True."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(repr(self))
@@ -83,7 +83,7 @@ class _Given(dict[str, Any]):
 
 
 class _Product(NamedTuple):
-    """A product that may be computed again. executors: for the number of runs so far."""
+    """A product that may be computed again. executors: those to try, for a number of runs."""
 
     plan: Plan
     machine: Machine

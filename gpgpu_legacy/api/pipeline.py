@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 
 # Sizes -------------------------------------------------------------------------------------------
 #
-# Sizes that follow the inputs: finds the parameters whose plan fits the given arrays.
+# Sizes that follow the inputs: the parameters with which a plan fits the given arrays.
 #
-# No declaration links parameters to sizes: the family is built with other values, and the shapes
+# No declaration links parameters to sizes. The family is built with other values, and the shapes
 # of its inputs show the link.
 
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 _Side = tuple[str, int]
-"""An axis of an input."""
+"""The name of an input, and one of its axes."""
 
 
 def _with_sizes(algorithm: Algorithm, given: dict[str, Any], shapes: Shapes) -> dict[str, Any]:
     """The given parameters of an algorithm, and sizes for inputs of these shapes.
 
-    Where none fit all arrays, they are those that some of them ask for.
+    If no sizes fit all arrays, each size is one that some array asks for.
     """
     sides = {(n, axis): size for n, shape in shapes.items() for axis, size in enumerate(shape)}
     start = algorithm.builder(**given)
@@ -77,7 +77,7 @@ def _with_sizes(algorithm: Algorithm, given: dict[str, Any], shapes: Shapes) -> 
     sizes: dict[str, int] = {}
     for side in sides:
         movers = [name for name, solved in solutions.items() if side in solved]
-        if movers:  # of several, the one that moves least else: rows before rows and columns
+        if movers:  # of several, the one that changes the fewest axes
             name = min(movers, key=lambda mover: len(solutions[mover]))
             sizes.setdefault(name, solutions[name][side])
     return given | sizes
@@ -88,7 +88,7 @@ def _solved(
 ) -> dict[_Side, int]:
     """For each axis that a parameter changes, the value that gives the axis the wanted size.
 
-    It is `now` at the start, and `size` when it was tried; the axis grows linearly with it.
+    The parameter is `now` in `start`, and `size` in `tried`. Axes grow linearly with it.
     """
     values = {}
     for (name, axis), wanted in sides.items():
@@ -108,7 +108,7 @@ def _solved(
 T = TypeVar("T")
 
 FIELDS = ("exact", "arithmetic", "tuning", "denormals")
-"""Of a Machine, which imports NumPy's; a test holds them to it."""
+"""The fields of a Machine; a test compares them."""
 
 RESERVED = frozenset(
     (
@@ -116,16 +116,16 @@ RESERVED = frozenset(
         *("texel", "textures", "instructions", "every_pass", "options", "budget", *FIELDS),
     )
 )
-"""The options of verbs that take inputs by name, which are not allowed as names of inputs."""
+"""The options of verbs that take inputs by name; no input may have such a name."""
 
 
 class CacheKeywords(TypedDict, total=False):
     """The options of a simulated cache.
 
     inputs: by name, for lookups that depend on data; samples without any. in_flight: the number of
-    fragments, or of quads, in flight. raster, layout: the order of
-    fragments and the texture layout. quads: draw in quads of 2×2 fragments. second_level: a cache
-    behind it, shared by all textures. per_texture: each texture has a first level of its own.
+    fragments, or of quads, in flight. raster, layout: the order of fragments and the texture
+    layout. quads: draw in quads of 2×2 fragments. second_level: a cache behind the first level,
+    shared by all textures. per_texture: each texture has a first level of its own.
     writes: `allocate` if a write that misses fills a line, else `no-allocate`. seed: of random
     replacement. every_pass: also simulate iterations that provably repeat others.
     """
@@ -168,9 +168,9 @@ class Pipeline(PlanBuilder):
 
     @classmethod
     def of(cls, algorithm: Algorithm, parameters: Mapping[str, Any]) -> Self:
-        """An algorithm's plan.
+        """The pipeline of an algorithm.
 
-        algorithm: what `find` finds. parameters: by name; the others have their defaults.
+        algorithm: one that find_algorithm returns. parameters: by name; others have their defaults.
         """
         pipeline = cls(algorithm.name)
         pipeline.__dict__.update(algorithm.builder(**parameters).__dict__)
@@ -197,18 +197,18 @@ class Pipeline(PlanBuilder):
     def operand(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
-        """A matrix that the plan is given; `upload` transfers it, and `input` does both.
+        """Declare an input matrix; `upload` transfers it to a texture, and `input` does both.
 
-        name: of the input, and not one of an option of `run`. rows, columns: of the matrix. shape:
-        of the caller's array; (rows, columns) if None.
+        name: of the input; that of an option of `run` is refused. rows, columns: of the matrix.
+        shape: of the caller's array; (rows, columns) if None.
         """
         return super().operand(_check_name(name), rows, columns, shape=shape)
 
     @public
     def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:
-        """The pipeline with the sizes of its inputs, if an algorithm built it; else itself.
+        """The pipeline with sizes that fit its inputs, if an algorithm built it; else itself.
 
-        inputs: arrays by name. Raises InputError for arrays that fit no sizes, or disagree.
+        inputs: arrays by name. Raises InputError for arrays that fit no sizes, or not one another.
         """
         shapes = {
             name: np.shape(values) for name, values in inputs.items() if name in self.operands
@@ -238,7 +238,7 @@ class Pipeline(PlanBuilder):
 
     @public
     def run(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Run:
-        """Run it on arrays by name: `p.run(b=B)`, or `p.run({"b": B})`; samples without any input.
+        """Run it on arrays by name: `p.run(b=B)`, or `p.run({"b": B})`; without any, on samples.
 
         inputs, more: the inputs, and options. executor: its name; `auto` takes what should finish
         first. machine: how it computes, or its fields by themselves: exact gives the reference's
@@ -256,7 +256,7 @@ class Pipeline(PlanBuilder):
     def open(
         self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any
     ) -> Generator[OpenPlan, None, None]:
-        """The plan, prepared, with textures that stay: each step goes on from the one before.
+        """Prepare the plan, and keep its textures: each step continues from the one before.
 
             with p.open(density=smoke) as state:
                 state.step(10)
@@ -313,13 +313,13 @@ class Pipeline(PlanBuilder):
 
     @public
     def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
-        """Its lookups and writes through a simulated cache.
+        """Send its lookups and writes through a simulated cache.
 
-        cache: size, ways, line and policy. how: inputs, by name, where lookups depend on data, or
-        else samples; in_flight, the number of fragments, or of quads, in
-        flight; raster and layout, the order of fragments and the layout of textures, as in
-        `gpgpu-legacy cache`; quads, whether to draw in quads of 2×2; second_level, a cache behind
-        it; per_texture, whether each texture has a first level of its own; writes, `allocate` if a
+        cache: size, ways, line and policy. how: inputs, by name, for lookups that depend on data,
+        or samples without any; in_flight, the number of fragments, or of quads, in flight; raster
+        and layout, the order of fragments and the layout of textures, as in `gpgpu-legacy cache`;
+        quads, whether to draw in quads of 2×2; second_level, a cache behind the first level;
+        per_texture, whether each texture has a first level of its own; writes, `allocate` if a
         write that misses fills a line; seed, of random replacement; every_pass, whether to simulate
         iterations that provably repeat others.
         """
@@ -358,7 +358,7 @@ class Pipeline(PlanBuilder):
 
     @public
     def bench(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Bench:
-        """Times of the executors, in turn with peers and the reference function, and their errors.
+        """Measure the times and errors of executors, in turn with peers and the reference function.
 
         inputs, more: as for `run`, and these options. machine, seed: as for `run`. executor: a
         name or several; by default all that work here. repeat: rounds. budget: seconds for all.
@@ -374,7 +374,10 @@ class Pipeline(PlanBuilder):
         more: dict[str, Any],
         *given: Any,
     ) -> T:
-        """What a verb answers for inputs and options, of which `more` has some by name."""
+        """Call a verb with checked inputs and options.
+
+        more: inputs and options by name. given: the verb's arguments before the inputs.
+        """
         from gpgpu_legacy.api.run import How, with_machine
 
         named = {name: more.pop(name) for name in [*more] if name in self.operands}

@@ -2,8 +2,8 @@
 
 Preparing validates a plan, compiles its programs and allocates its textures. The last few plans
 keep all that until an equal plan is requested on the same executor and machine. Results do not
-depend on it: a run computes them from its operands alone. If another plan needs the memory, waiting
-plans release theirs.
+depend on this: a run computes them from its operands alone. If another plan needs the memory,
+waiting plans release theirs.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ MOST_PLANS = 4
 """The most plans that wait prepared."""
 
 MOST_BYTES = 256 << 20
-"""The most host memory that they hold together."""
+"""The most bytes of host memory that waiting plans hold together."""
 
 MOST_DEVICE_BYTES = 2 << 30
-"""The most memory of a GPU that they hold together."""
+"""The most bytes of a GPU's memory that waiting plans hold together."""
 
 MOST_STEPS = 4096
-"""The most steps of a waiting plan, as made by executors; each has its own arguments."""
+"""The most steps of a waiting plan as its executor runs it; each keeps its own arguments."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _Idle:
     prepared: Prepared
 
     def runs(self, executor: Executor, plan: Plan, machine: Machine) -> bool:
-        """Whether it would give the bits that this plan gives."""
+        """Whether it would give the same bits as this plan on this executor and machine."""
         if self.executor is not executor or self.prepared.machine != machine:
             return False
         if self.plan is plan:
@@ -68,7 +68,7 @@ class PreparedPlans:
     """Prepared plans that wait for their next run. Thread-safe: two threads never share one."""
 
     def __init__(self) -> None:
-        self._idle: list[_Idle] = []  # the last used at the end
+        self._idle: list[_Idle] = []  # the most recently used is last
         self._lock = held_across_forks(Lock())
 
     def __len__(self) -> int:
@@ -80,11 +80,11 @@ class PreparedPlans:
     def prepared(
         self, plan: Plan, executors: Sequence[Executor], machine: Machine = DEFAULT_MACHINE
     ) -> Iterator[tuple[Executor, Prepared]]:
-        """The plan, prepared, for the caller only until the block ends.
+        """Yield an executor and the prepared plan, the caller's alone until the block ends.
 
-        executors: the first that takes the plan prepares it, and is returned beside it. Its
-        `prepare_s` is the time of this call: almost 0 if the plan was waiting. A block that raises
-        closes it. Raises the error of the last executor's `prepare`.
+        executors: the first that takes the plan prepares it. The prepared plan's `prepare_s` is the
+        time of this call: almost 0 if the plan was waiting. A block that raises closes it. Raises
+        the error of the last executor's `prepare`.
         """
         idle = self._first(plan, executors, machine)
         try:
@@ -109,7 +109,7 @@ class PreparedPlans:
                 return idle
             try:
                 prepared = self._prepare(executor, plan, machine)
-            except (PlanError, ExecutorUnavailableError):  # what one cannot, the next may do
+            except (PlanError, ExecutorUnavailableError):  # the next executor may take the plan
                 if executor is executors[-1]:
                     raise
                 continue
@@ -118,7 +118,7 @@ class PreparedPlans:
         raise AssertionError("no executor to prepare a plan on")
 
     def _prepare(self, executor: Executor, plan: Plan, machine: Machine) -> Prepared:
-        """Prepare a plan; if there is too little memory, once more without those that wait."""
+        """Prepare a plan; if there is too little memory, close the waiting plans and try again."""
         try:
             return executor.prepare(plan, machine)
         except Exception as error:
@@ -159,9 +159,9 @@ class PreparedPlans:
 
 
 def _beyond_equality(plan: Plan) -> Iterator[str]:
-    """The visible differences between equal plans.
+    """Yield the texts in which plans that compare equal may still differ.
 
-    The names of programs and kernels, and the signs of zeros: RCP of -0 is -∞.
+    They show the names of programs and kernels, and the signs of zeros: RCP of -0 is -∞.
     """
     yield repr([texture.initial for texture in plan.textures])
     for pass_ in plan.as_written:
@@ -174,7 +174,7 @@ def _beyond_equality(plan: Plan) -> Iterator[str]:
 
 _PLANS = PreparedPlans()
 prepared = _PLANS.prepared
-"""As PreparedPlans.prepared: the process's own."""
+"""PreparedPlans.prepared for the plans of the process."""
 close_prepared = _PLANS.close
-"""Close the plans of the process that wait."""
+"""Close the waiting plans of the process."""
 atexit.register(close_prepared)

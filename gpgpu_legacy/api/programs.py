@@ -57,7 +57,7 @@ MOST_FRAGMENTS = LARGEST_TEXTURE**2
 class Drawing(Request):
     """A program on a rectangle with all its inputs.
 
-    builder: of the plan. given: the call's keywords and textures, by unit and index alone.
+    builder: the plan's. given: the call's keywords and textures, by units and indices, not names.
     """
 
     builder: PlanBuilder
@@ -70,7 +70,7 @@ class Drawing(Request):
 
     @property
     def rect(self) -> Rect:
-        """The rectangle."""
+        """The rectangle that is drawn."""
         return constant_rect(self.draw.rect)
 
     @property
@@ -79,13 +79,13 @@ class Drawing(Request):
         return "draw_buffers" in self.given
 
     def colours(self, result: RunResult) -> F32:
-        """Those of a run, (H, W, 4), or with `draw_buffers` (buffers, H, W, 4)."""
+        """The colours of a run: (H, W, 4), or with `draw_buffers` (buffers, H, W, 4)."""
         images = [*result.outputs.values()]
         return np.stack(images) if self.keeps_buffers else images[0]
 
 
 class DrawingKeywords(DrawKeywords, total=False):
-    """What a fragment program reads on a rectangle besides its textures, and the background.
+    """The inputs of a fragment program besides its textures, and how its colours are written.
 
     uniforms: {name: four numbers} by the names of the source; an array or a matrix takes a list.
     local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
@@ -104,12 +104,12 @@ class DrawingKeywords(DrawKeywords, total=False):
     that is not given has GL's initial value.
 
     clear: the initial colour of the rectangle, which discarded fragments keep.
-    blend, mask, scissor, alpha_test: how the program's colour gets there; see Pipeline.draw.
+    blend, mask, scissor, alpha_test: how the program's colour is written; see Pipeline.draw.
     draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
 
     passes, feedback: draw the rectangle `passes` times. After each pass, result.color replaces the
-    texture of unit `feedback`, a RECT or 2D one of four channels and of the rectangle's size, which
-    keeps its sampler. The passes draw to its format.
+    texture of unit `feedback`, which keeps its sampler and its format. It must be a RECT or 2D
+    texture of four channels and the rectangle's size.
     """
 
     clear: ArrayLike
@@ -128,15 +128,16 @@ def make_drawing(
     machine: Machine = DEFAULT_MACHINE,
     **keywords: Unpack[DrawingKeywords],
 ) -> Drawing:
-    """The checked drawing of a run_program call: see there for the parameters and the errors.
+    """Check the arguments of run_program, and make the drawing.
 
-    width, height: None for those of the texture that is fed back.
+    See run_program for parameters and errors. width, height: None for the size of the texture that
+    is fed back.
     """
     program = assemble(program)
     given: dict[str, Any] = {n: value for n, value in keywords.items() if value is not None}
     given |= by_index(program, {**given, "textures": textures})
     given["feedback"] = unit_of(program, given.get("feedback"))
-    del given["uniforms"]  # which are among local and env now
+    del given["uniforms"]  # they are among local and env now
     units, most = program.texture_units, DEFAULT_LIMITS.texture_image_units
     checked = {
         unit: _texture(unit, texture, units.get(unit))
@@ -149,7 +150,7 @@ def make_drawing(
     rect = _rectangle(width, height)
     buffers = _draw_buffers(given.get("draw_buffers"), program)
     p = PlanBuilder(program.name)
-    p.warns = False  # it does not know the textures that are left out
+    p.warns = False  # the plan lacks the textures that the program does not read
     bound = {unit: (_upload(p, texture), texture.sampler) for unit, texture in read.items()}
     like = Texture("", TextureKind.RECT, Extent(rect.width, rect.height), RGBA32F)
     if fed_back is not None:
@@ -325,7 +326,7 @@ def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTex
 
 
 def _halved(texels: F32, axes: int) -> F32:
-    """The next level: means of two texels along each axis, s first. axes: the last ones."""
+    """The next level: means of two texels along each axis, s first. axes: how many are halved."""
     for axis in range(texels.ndim - 2, texels.ndim - 2 - axes, -1):
         if (half := texels.shape[axis] // 2) > 0:
             pairs = np.moveaxis(texels, axis, 0)[: 2 * half]
@@ -334,9 +335,10 @@ def _halved(texels: F32, axes: int) -> F32:
 
 
 def _texels(name: str, given: ArrayLike, target: TextureTarget, texel_format: Format) -> F32:
-    """The array as float32 with an axis of four channels, the first ones those of the format.
+    """The array as float32 with a last axis of four channels, those of the format first.
 
-    An array of as many channels has these; of others, GL takes red for luminance, and so on.
+    An array of as many channels as the format has these channels. Of another array, the channels
+    are those that GL takes, such as red for luminance.
     """
     axes = _AXES[target]
     wanted = f"an array [{', '.join(axes)}, 4]"
@@ -457,7 +459,10 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
 
 
 def discarded(drawing: Drawing) -> int:
-    """The number of fragments that the last pass discards: they keep two clear colours."""
+    """The number of fragments that the last pass discards.
+
+    It is drawn over two clear colours; a discarded fragment keeps each of them.
+    """
     given, program, rect = dict(drawing.given), drawing.draw.program, drawing.rect
     if not (program.kills or "alpha_test" in given):
         return 0
@@ -478,7 +483,7 @@ def discarded(drawing: Drawing) -> int:
 
 
 def trace_drawing(drawing: Drawing, texel: tuple[int, int]) -> Trace:
-    """The fragment of a texel through every instruction of every pass."""
+    """Trace the fragment of a texel through every instruction of every pass."""
     return trace(
         drawing.builder,
         texel,
@@ -494,7 +499,7 @@ def trace_drawing(drawing: Drawing, texel: tuple[int, int]) -> Trace:
 
 
 class Channel(Record):
-    """Range and mean of a channel's finite values (None without any); how many are not finite."""
+    """The range and mean of a channel's finite values, or None; and the number of other values."""
 
     min: float | None
     max: float | None
@@ -505,8 +510,9 @@ class Channel(Record):
 class ProgramRun(Result):
     """A run of a program.
 
-    size: width and height in pixels. discarded: by KIL, fragments of the last pass. buffers: the
-    channels r, g, b and a of each draw buffer. branching: as of a Run.
+    size: width and height in pixels. discarded: the fragments that KIL or the alpha test
+    discards in the last pass. buffers: the channels r, g, b and a of each draw buffer. branching:
+    as in a Run.
     """
 
     program: str

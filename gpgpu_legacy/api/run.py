@@ -60,11 +60,11 @@ from gpgpu_legacy.serial import Record
 class Branching(Record):
     """The instructions and tests that fragments of a program executed, in all of its passes.
 
-    instructions: executed by all fragments. in_quads, in_blocks: the same, if all fragments of a
-    quad, or of a block of 32×32, execute what any of them does, as they do on a chip that branches
-    for all of them together. tests: of IF and BRK, and how many of them held. divergent_quads,
-    divergent_blocks: the percentage of quads, and of blocks, in which a test held for some of the
-    fragments that executed it, and not for all.
+    instructions: executed by all fragments. in_quads, in_blocks: the same on a chip that branches
+    for a quad, or a block of 32×32, as a whole: each fragment executes what any of them executes.
+    tests: those of IF and BRK. taken: the tests that held. divergent_quads, divergent_blocks: the
+    percentage of quads, and of blocks, in which a test held for some of the fragments that executed
+    it, and not for all.
     """
 
     program: str
@@ -79,7 +79,7 @@ class Branching(Record):
 
 
 def branching_of(tally: Tally | None) -> tuple[Branching, ...]:
-    """For each program with branches that a run executed; empty if nobody has counted."""
+    """A record for each program with branches that a run executed; empty without a tally."""
     counted: dict[Program, Counter[Event | str]] = defaultdict(Counter)
     for (program, number, event), count in (tally or {}).items():
         if program.branches:
@@ -108,7 +108,7 @@ def _percent(part: int, whole: int) -> float:
 
 
 def branching_grids(branching: tuple[Branching, ...]) -> list[Grid]:
-    """A table of them; none if there are none."""
+    """The table of branching, in a list; an empty list if no program branched."""
     blocks = f"{BLOCK}×{BLOCK} blocks"
     numbers = "program", "fragments", "instructions", "each", "in quads", f"in {blocks}"
     heads = (*numbers, "tests", "held", "divergent quads", f"divergent {blocks}")
@@ -132,7 +132,7 @@ def branching_grids(branching: tuple[Branching, ...]) -> list[Grid]:
 
 
 class OutputRange(Record, kw_only=False):
-    """An output in a file. min, max: None for one with a NaN or an infinity."""
+    """The shape and range of an output. min, max: None unless all values are finite."""
 
     shape: tuple[int, ...]
     min: float | None
@@ -163,17 +163,18 @@ class _Ranges(Mapping[str, OutputRange]):
 class Run(Result, dict=True):
     """The outputs of a plan, with times, counts and errors.
 
-    plan: its name. parameters: of the plan. executor, device: by name and in words. choice: the
+    plan: its name. parameters: of the plan. executor: its name. device: in words. choice: the
     reason for the executor; empty if it was named. arithmetic: the name of the format that
-    operations were rounded to. seconds: of preparing the plan, almost 0 if it was prepared already
-    (api/prepared.py), and for the other phases the medians over all measured runs. operations: of
-    the pipeline. gflops: those over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
-    requested over the same, in 10⁹ bytes. ranges: of the values of each output. counts: of the
-    plan, on any executor; None if they depend on data. errors: of each output against the reference
-    function; None if not requested, or without a reference. loops: how each loop with a condition
-    ended, in the order in which they began; the counts are those of these iterations. branching:
-    what fragments executed of programs with branches, where the reference machine ran. branches:
-    whether a program has any, so that the counts are bounds, and no rate is told of them.
+    operations were rounded to. seconds: the time to prepare the plan, almost 0 if it was prepared
+    already (api/prepared.py); the other phases are medians over all measured runs. operations: of
+    the pipeline. gflops: operations over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
+    requested over the same seconds, in 10⁹ bytes/s. counts: of the plan, the same on any executor;
+    None if they depend on data. ranges: the shape and range of each output. errors: the error of
+    each output against the reference function; None if not requested, or without a reference.
+    loops: how each loop with a condition ended, in the order in which they began; the counts are
+    those of these iterations. branching: what fragments executed in programs with branches, if the
+    reference machine ran. branches: whether a program branches, so that the counts are bounds and
+    gigabytes_per_s is None.
 
     An output is `run["x"]`, or an attribute, `run.x`; `outputs` has all of them.
     """
@@ -215,7 +216,7 @@ class Run(Result, dict=True):
 
     @property
     def inputs(self) -> Mapping[str, F32]:
-        """The inputs, in the same form."""
+        """The inputs by name, float32, in the shapes of the plan's operands."""
         inputs: Mapping[str, F32] = self.__dict__["inputs"]
         return inputs
 
@@ -227,7 +228,7 @@ class Run(Result, dict=True):
 
     @property
     def iterations(self) -> int | tuple[int, ...] | None:
-        """Those of its loop with a condition; of several loops, each loop's; None without one."""
+        """The iterations of its loop with a condition, a tuple for several loops, or None."""
         numbers = tuple(loop.iterations for loop in self.loops)
         return numbers if len(numbers) > 1 else next(iter(numbers), None)
 
@@ -292,7 +293,7 @@ def _output(outputs: Mapping[str, F32], name: str, what: str) -> F32:
     return outputs[name]
 
 
-_MOST_LOOPS = 8  # whose iterations are shown in short
+_MOST_LOOPS = 8  # whose iterations a table shows
 
 _PARTS = {
     "prepare_s": "prepare",
@@ -316,7 +317,7 @@ _DECIDING = {
 
 
 class How(TypedDict, total=False):
-    """What runs a plan, for all verbs that run one.
+    """The options of all verbs that run a plan.
 
     executor: its name; `auto` takes the one that should finish first. machine: how it computes.
     seed: of samples, where no inputs are given.
@@ -329,7 +330,7 @@ class How(TypedDict, total=False):
 
 @frozen
 class Request:
-    """A plan with its operands, float32 by name, and what runs it."""
+    """A plan, its operands (float32 by name), and the executor and machine that run it."""
 
     plan: Plan
     operands: dict[str, F32]
@@ -345,7 +346,7 @@ class Request:
         machine: Machine | None = None,
         seed: int = 0,
     ) -> Self:
-        """The request of a pipeline: on the inputs, or else on samples; see How."""
+        """The request to run a pipeline on inputs, or on samples without any; see How."""
         plan = p.plan()
         operands = operands_of(p, plan, inputs, seed)
         return cls(plan, operands, executor, machine or DEFAULT_MACHINE)
@@ -359,7 +360,7 @@ class Request:
     ) -> tuple[Executor, RunResult]:
         """Run it: returns the executor, the outputs in their shapes, and the times.
 
-        Those are the medians of all runs; see `run`.
+        The times are the medians of all measured runs; see `run`.
         """
         report, repeat, plan = progress or (lambda: None), as_repeat(repeat), self.plan
         executors = auto.executors_for(self.executor, plan, self.machine)(repeat)
@@ -380,12 +381,15 @@ class Request:
         return chosen, replace(result, outputs=in_shape(plan, result.outputs))
 
     def iterations(self) -> tuple[int, ...]:
-        """The iterations of its loops with a condition, in the order in which they begin."""
+        """Run it; returns the iterations of its loops with a condition, in the order they begin."""
         _, result = self.run()
         return tuple(one.iterations for one in result.untils)
 
     def settled(self) -> Request:
-        """The same with the iterations that its loops with a condition run on these operands."""
+        """The request with fixed iterations: those that its loops with a condition run.
+
+        If there are such loops, the plan is run once to find them.
+        """
         if not any(isinstance(step, Until) for step in self.plan.steps):
             return self
         return replace(self, plan=settled(self.plan, self.iterations()))
@@ -393,9 +397,9 @@ class Request:
     def warn_of_undefined(self, result: RunResult) -> None:
         """Warn of each instruction whose result was undefined in some fragments of a run.
 
-        The reference machine counts as it runs. After another executor's run it runs the plan once
-        more, if it is small; of a large one, only results that are not finite are worth a warning.
-        The plan has no Until any more.
+        The reference machine counts them as it runs. After a run on another executor, it runs a
+        small plan once more to count them; for a large plan, it warns only if an output is not
+        finite. The plan may have no Until.
         """
         plan, tally, counter = self.plan, result.tally, reference()
         programs = [program for program in plan.programs() if undefined_for_some(program)]
@@ -422,7 +426,7 @@ class Request:
 
 
 MOST_S, MOST_BYTES = 0.1, 64 << 20
-"""What the reference machine may take to count what is undefined after another executor's run."""
+"""The most time, and bytes of textures, of a run that only counts undefined results."""
 
 
 def run(
@@ -435,14 +439,14 @@ def run(
     progress: Callable[[], object] | None = None,
     **how: Unpack[How],
 ) -> Run:
-    """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
+    """Run a plan on arrays by name, in the shapes of its operands; they become float32.
 
-    inputs: without any, samples. repeat: the number of runs of the prepared plan for the medians of
-    its times; if it exceeds 1, one unmeasured run comes first. observer: called after each pass.
-    Observed passes are not fused, so if there are several runs the observer gets one of its own,
-    which is not measured. check: whether to compare the outputs with the reference function.
-    progress: called when the plan is prepared and after each run; see `steps_of`. how: see How;
-    `auto` takes what `gpgpu-legacy tune` has found, or else see predict/auto.py.
+    inputs: the arrays; samples without any. repeat: the number of runs of the prepared plan for the
+    medians of its times; if it exceeds 1, one unmeasured run comes first. observer: called after
+    each pass. Observed passes are not fused, so if there are several runs the observer gets one of
+    its own, which is not measured. check: whether to compare the outputs with the reference
+    function. progress: called when the plan is prepared and after each run; see `steps_of`. how:
+    see How; `auto` takes what `gpgpu-legacy tune` has found, or else chooses as in predict/auto.py.
 
     Raises InputError for arrays that do not fit, PlanError if the executor cannot run the plan, and
     ExecutorUnavailableError if the executor cannot run on this machine.
@@ -546,14 +550,14 @@ def _rate(count: int | None, seconds: float) -> float | None:
 
 
 _RUNS = 1000
-"""The steps that `auto` chooses for: many, since the plan stays prepared."""
+"""The number of runs that `auto` chooses for: many, since the plan stays prepared."""
 
 
 @dataclass(eq=False, repr=False)
 class OpenPlan:
     """A plan that is run step by step; `Pipeline.open` makes it.
 
-    steps: how many it has done. outputs: by name, after the last step; none before the first.
+    steps: the number of steps so far. outputs: by name, after the last step; none before the first.
     """
 
     _plan: Plan
@@ -572,7 +576,7 @@ class OpenPlan:
     def step(self, count: int = 1, **inputs: ArrayLike) -> dict[str, F32]:
         """Run the plan `count` times more; returns the outputs.
 
-        inputs: by name, in place of what their textures hold before the first of these times.
+        inputs: by name. They replace what their textures hold before the first of these runs.
         Raises InputError for inputs that do not fit.
         """
         times = as_positive("count", count)
@@ -589,7 +593,7 @@ class OpenPlan:
 def opened(
     p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, **how: Unpack[How]
 ) -> Generator[OpenPlan, None, None]:
-    """A plan, prepared, whose textures stay from step to step until the block ends.
+    """Prepare a plan, and keep its textures from step to step until the block ends.
 
     inputs, how: as for `run`.
     """

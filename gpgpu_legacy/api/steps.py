@@ -1,7 +1,7 @@
 """One fragment of a pass, instruction by instruction.
 
-The reference machine runs the program on the fragment's row of the rectangle, and its registers are
-read before and after each instruction, which does not change the results.
+The reference machine runs the program on the fragment's row of the rectangle. Its registers are
+read before and after each instruction, without an effect on the results.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class TracedOperand(Record):
 class TracedInstruction(Record):
     """One instruction executed on one fragment.
 
-    number: of the instruction in the program, from 1. line: of the source text. state: of the
-    texture environment that it computes a part of. instruction: in canonical form. operands: first
-    the test, if it has one, with the codes. destination: its text, and result: the components that
-    were written, None for the others; both None for KIL and branches. texel: the one that a lookup
-    read. sampled: the lookup's result before the write mask. discards: whether a KIL discarded the
-    fragment.
+    number: its position in the program, from 1. line: its line in the source text. state: that of
+    the texture environment of which it computes a part. instruction: its text in canonical form.
+    operands: the condition codes that it tests, if any, then the sources. destination: its text;
+    None for KIL and branches. result: the components that were written, None for the others; None
+    for KIL and branches. texel: the one that a lookup read. sampled: the lookup's result before the
+    write mask. discards: whether a KIL discarded the fragment.
     """
 
     number: int
@@ -95,7 +95,7 @@ class TracedInstruction(Record):
 
 
 Steps = tuple[TracedInstruction, ...]
-"""What a fragment executes."""
+"""The instructions that a fragment executes, in order."""
 
 
 def trace_fragment(
@@ -105,11 +105,11 @@ def trace_fragment(
     arithmetic: Arithmetic,
     target: Format = RGBA32F,
 ) -> tuple[Steps, bool]:
-    """The instructions that a pass of an expanded plan executes for one fragment, without writing
-    it, and whether it passes the alpha test.
+    """Execute one fragment of a pass of an expanded plan, without writing it.
 
-    They end with the program, or with the KIL that discards the fragment. fragment: its column and
-    row in the pass's rectangle. target: the format that it is tested for.
+    Returns the instructions that it executes, and whether it survives KIL and the alpha test. The
+    instructions end with the program, or with the KIL that discards the fragment. fragment: its
+    column and row in the pass's rectangle. target: the format whose alpha is tested.
     """
     x, y = fragment
     bound = {b.unit: (textures[b.texture], b.sampler) for b in pass_.bindings}
@@ -133,8 +133,8 @@ def as_value(values: Any) -> Value:
 class _Traced(FragmentMachine):
     """The reference machine on a band of fragments, one of which is observed.
 
-    shape: of the band. place: the fragment's row and column in it. states: of texture environments,
-    by line. steps: that the fragment executed.
+    shape: the band's. place: the fragment's row and column in the band. states: those of texture
+    environments, by line. steps: the instructions that the fragment executed.
     """
 
     shape: tuple[int, int]
@@ -189,7 +189,7 @@ class _Traced(FragmentMachine):
         return not (self._here(self.alive) and self._here(self.active))
 
     def _texel(self, unit: int, coordinates: Sequence[F32]) -> TracedTexel:
-        """The texel that a lookup reads: looked up in a texture of coordinates."""
+        """The texel that a lookup reads, found by the same lookup in a texture of coordinates."""
         storage, sampler = self._textures[unit]
         planes = sample(_coordinates(storage.texture), sampler.to_the_nearest, *coordinates)
         column, row, layer, level = (int(self._here(plane)) for plane in planes)

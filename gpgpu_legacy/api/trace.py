@@ -1,8 +1,8 @@
 """One texel traced through the passes of a plan.
 
-An executor runs the plan, and after each pass that writes the texel its value is read. The
-reference machine then shows the fragment's lookups and instructions there, from the textures as the
-executor left them.
+An executor runs the plan, and the texel is read after each pass that writes it. The reference
+machine then executes the texel's fragment on the textures as the executor left them, to show its
+lookups and instructions.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ from gpgpu_legacy.runtime.observed import (
 from gpgpu_legacy.serial import Record, as_record
 
 MOST_VISITS = 100
-"""Passes in a short table."""
+"""The most passes in a short table."""
 
 
 class Fate(Enum):
     """The effect of a pass on the texel.
 
-    WRITTEN: it writes it; a dispatch may. OUTSIDE: it draws or copies to other texels alone.
-    DISCARDED: a KIL discards the fragment there. FAILED: the alpha test does.
+    WRITTEN: the pass writes the texel; a dispatch may write it. OUTSIDE: it draws or copies only to
+    other texels. DISCARDED: a KIL discards the texel's fragment. FAILED: the alpha test does.
     """
 
     WRITTEN = "written"
@@ -103,11 +103,10 @@ class Visit(Record, rename={"pass_": "pass"}):
 
     pass_: its number, from 1. iteration: of its Repeat, from 0, of `iterations`; None outside of
     Repeats. kind: draw, copy, clear or dispatch. program: the file name of its program or kernel.
-    line: of the instruction that wrote the colour last, None for other kinds. blend: how a colour
-    is combined with the texel, `none` if it replaces it. fog: the OPTION that then mixes fog into
-    the colour. sources:
-    the textures that a dispatch may read. steps: the fragment's instructions; None unless
-    requested.
+    line: the last line that wrote the colour; None if no instruction did. blend: how the colour is
+    combined with the texel; `none` if it replaces the texel. fog: the OPTION that mixes fog into
+    the colour. sources: the textures that a dispatch may read. steps: the fragment's instructions;
+    None unless requested.
     """
 
     pass_: int
@@ -129,9 +128,9 @@ class Trace(Result):
     """A texel, from pass to pass.
 
     texel: its column and row. textures: those whose texel is traced, of `size` columns and rows.
-    passes: of the plan. writing: those that write one of the textures; `outside` and `discarded`
-    of them leave this texel as it was. unchanged: passes without a visit because the value after
-    them is the one that the pass before wrote.
+    passes: how many the plan has. writing: how many write one of the textures; `outside` and
+    `discarded` of these leave this texel as it was. unchanged: how many have no visit, since the
+    value after them is the same as after the pass before.
     """
 
     plan: str
@@ -165,7 +164,7 @@ class Trace(Result):
         return [Grid("trace", caption, heads, table, (self._summary(),))]
 
     def _rows(self, whole: bool) -> Iterator[tuple[str, str, Sequence[float | None]]]:
-        """The number of a pass where one begins, what happens, and numbers."""
+        """Rows of a pass's number (at its first row), an event, and its values."""
         half, count = MOST_VISITS // 2, len(self.visits)
         left_out = range(0) if whole else range(half, count - half)
         for place, visit in enumerate(self.visits):
@@ -213,7 +212,7 @@ def _title(visit: Visit) -> str:
 
 
 def _events(visit: Visit) -> Iterator[tuple[str, Sequence[float | None]]]:
-    """The effect of a pass there, with numbers."""
+    """The events of a pass at the texel, with their values."""
     if visit.fate is Fate.OUTSIDE:
         yield "its rectangle does not cover the texel", ()
         return
@@ -325,7 +324,7 @@ def _textures(plan: Plan, names: Sequence[str]) -> tuple[Texture, ...]:
 
 
 def _size_with(textures: Sequence[Texture], x: int, y: int) -> tuple[int, int]:
-    """Columns and rows of the textures, each of which has the texel."""
+    """The columns and rows of the first texture; InputError if one of them lacks the texel."""
     for texture in textures:
         width, rows = texture.extent.width, texture.extent.rows
         if not (0 <= x < width and 0 <= y < rows):
@@ -340,8 +339,8 @@ def _size_with(textures: Sequence[Texture], x: int, y: int) -> tuple[int, int]:
 class _TexelObserver:
     """An observer that describes the passes that write a texel of some textures; see Trace.
 
-    instructions, every_pass: how much of it is kept. value: after the pass before, in whichever
-    texture.
+    instructions, every_pass: as for `trace`. value: the texel after the last pass that wrote one of
+    the textures.
     """
 
     request: Request
@@ -424,7 +423,7 @@ class _TexelObserver:
         )
 
     def _steps(self, pass_: FragmentPass, read: Callable[[str], F32]) -> tuple[Steps, bool]:
-        """See trace_fragment: a pass does not change the textures that it looks up."""
+        """Trace the fragment after its pass, which changes no texture that it looks up."""
         rect = constant_rect(pass_.rect)
         fragment = self.texel[0] - rect.x, self.texel[1] - rect.y
         textures = {

@@ -1,4 +1,4 @@
-"""A program in another language, with the code that draws it, and how close it comes."""
+"""The comparison of a translated program with its own result; the program of a Brook kernel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from gpgpu_legacy.lower.emit.targets import Translation
 from gpgpu_legacy.pipeline.names import as_brook
 
 SIZES = ((97, 31), (63, 49), (211, 139))
-"""Widths and heights that are drawn to compare: no size is special to a translation."""
+"""The widths and heights that are drawn to compare."""
 
 _CLOSE = 2e-6
 
@@ -57,9 +57,9 @@ np.save(sys.argv[3], host["draw"](context, textures=bound, **given))
 def random_scene(
     translation: Translation, width: int, height: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Inputs of a host's `draw` by name, and the same for `run_program`.
+    """Random inputs of a host's `draw` by name, and the same for `run_program`.
 
-    Texture coordinates lie on texels' centres. textures: each a kind of sampler and its texels.
+    Texture coordinates lie on texels' centres. A texture is its sampler's type, and its texels.
     """
     rng = np.random.default_rng(width)
     corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], np.float32)
@@ -116,7 +116,7 @@ def proof(translation: Translation) -> Iterator[str]:
 
 
 def _difference(drawn: F32, wanted: F32) -> str:
-    """The largest one relative to numbers over 1, where it is, and how many there are."""
+    """The largest difference (relative for numbers over 1), its place, and how many are large."""
     same = (drawn == wanted) | (np.isnan(drawn) & np.isnan(wanted))
     if same.all():
         return "every number is the same"
@@ -130,7 +130,7 @@ def _difference(drawn: F32, wanted: F32) -> str:
 
 
 def _in_opengl(code: str, scene: dict[str, Any]) -> F32:
-    """What moderngl draws, in a process of its own."""
+    """Draw a scene with moderngl in a process of its own; InputError if that fails."""
     with tempfile.TemporaryDirectory() as folder:
         host, given, drawn = (str(Path(folder, name)) for name in ("h.py", "g.npy", "d.npy"))
         Path(host).write_text(code, encoding="utf-8")
@@ -146,7 +146,7 @@ def _in_opengl(code: str, scene: dict[str, Any]) -> F32:
 
 
 def kernel_program(what: str, profile: str = "") -> Program:
-    """The program of `FILE.br:kernel` on streams of two dimensions and any one size.
+    """The program of `FILE.br:kernel` on streams of two dimensions and of one size.
 
     Raises InputError for a kernel that depends on the sizes, or takes several passes.
     """

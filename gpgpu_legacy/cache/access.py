@@ -58,7 +58,7 @@ class Layout:
     """A texture layout by its canonical name.
 
     blocks: the sides of the blocks, small ones first, each a multiple of the one before; empty for
-    linear. morton: in Morton order instead.
+    linear. morton: whether texels are in Morton order instead.
     """
 
     name: str
@@ -161,7 +161,7 @@ Positions = tuple[I32, I32]
 """x and y of fragments, or of quads, from (0, 0) at the rectangle's lower left."""
 
 _POSITION_BYTES = 64
-"""About what ordering a position along a curve takes."""
+"""About the bytes that ordering a position along a curve takes."""
 
 
 class Order(Enum):
@@ -207,8 +207,8 @@ _QUARTERS = {
     Order.MORTON: ((0, 1, 0, 1), (0, 0, 1, 1), (0, 0, 0, 0), (0, 0, 0, 0)),
     Order.HILBERT: ((0, 0, 1, 1), (0, 1, 1, 0), (1, 0, 0, 1), (0, 0, 0, 1)),
 }
-"""The quarters of a square as a curve visits them: whether each is right, and upper, and whether
-the curve in it is mirrored in the diagonal, and then turned by half a turn.
+"""The quarters of a square in the order of a curve, as four rows of flags: whether each quarter is
+right; is upper; has its curve mirrored in the diagonal; and has it then turned by half a turn.
 """
 
 
@@ -290,15 +290,15 @@ class Access:
 
     @property
     def lanes(self) -> int:
-        """The fragments that make each access of a row in turn."""
+        """The number of fragments that make each access in turn: 4 with quads, else 1."""
         return 4 if self.quads else 1
 
     def of_area(self, fragments: int) -> Access:
-        """The same with no more in flight than there are fragments."""
+        """The access with at most `fragments` in flight."""
         return replace(self, in_flight=max(1, min(self.in_flight, fragments)))
 
     def rows_of_chunk(self, slots: int) -> int:
-        """The rows of a chunk, whole batches: MOST_LINES lines, or a batch if that is more."""
+        """The rows of a chunk: whole batches of at most MOST_LINES lines in all, or one batch."""
         return max(1, MOST_LINES // slots // self.in_flight) * self.in_flight
 
     def chunks(
@@ -333,7 +333,7 @@ class Access:
 
 
 DEFAULT_ACCESS = Access()
-"""Linear textures, whose fragments come in scan order one by one."""
+"""Linear textures, and fragments that come one by one in scan order."""
 
 
 def parse_access(
@@ -354,10 +354,10 @@ def parse_access(
 #
 # The memory accesses of a plan, in order: the contract between makers and readers of traces.
 #
-# A Trace is an address space of regions (one for each texture or buffer) and steps. A step has one
-# or more iterations (those of a Repeat); an iteration is one or more passes; a pass yields its
-# accesses in Chunks, so that no whole trace is ever in memory. fragments.py and kernels.py make
-# traces of plans, and other code may make its own. simulate.py and run.py read them.
+# An AccessTrace is an address space of regions (one for each texture or buffer) and steps. A step
+# has one or more iterations (those of a Repeat); an iteration is one or more passes; a pass yields
+# its accesses in Chunks, so that no whole trace is ever in memory. fragments.py and kernels.py make
+# traces of plans, and other code may make its own. simulate.py reads them.
 
 
 NO_ACCESS = -1
@@ -433,9 +433,9 @@ def _in_turn(lines: I64, kinds: NDArray[np.int16], together: int) -> Chunk:
 class PassTrace:
     """The accesses of one pass, in one iteration.
 
-    accesses: their number, in all chunks. chunks: makes
-    the chunks, again at each call; each but the last holds whole batches. drawn: width and height
-    of the rectangle of fragments that it draws, in raster order; None if it draws none.
+    accesses: their number in all chunks. chunks: makes the chunks, again at each call; each but the
+    last holds whole batches. drawn: width and height of the rectangle of fragments that it draws,
+    in raster order; None if it draws none.
     """
 
     accesses: int
@@ -447,11 +447,10 @@ class PassTrace:
 class Step:
     """Passes that run `count` times, one iteration after another.
 
-    passes: those of the given iteration, which counts from 0.
-    shifts: for the given iteration, the bytes by which each region's addresses exceed those of
-    iteration 0, by the number of the region; regions without accesses are left out. None if the
-    iteration is not iteration 0 shifted. Shifts are proven from coordinates and layout, never
-    observed.
+    passes: those of an iteration, by its number from 0. shifts: for the given iteration, the bytes
+    by which each region's addresses exceed those of iteration 0, by the number of the region;
+    regions without accesses are left out. None if the iteration is not iteration 0 shifted. Shifts
+    are proven from coordinates and layout, never observed.
     """
 
     count: int

@@ -17,7 +17,7 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 class Policy(Enum):
-    """The rule for the line of a full set that is evicted.
+    """The rule that chooses the line to evict from a full set.
 
     LRU: the least recently used. FIFO: the oldest. RANDOM: any. PLRU, tree pseudo-LRU: each node of
     a binary tree over the ways has a bit that points away from the half used last, and the bits

@@ -5,8 +5,8 @@ the same lines resident; hits and misses depend on nothing else, so the next rep
 outcome. It also leaves the same state: with LRU and pseudo-LRU the order afterwards is that of the
 row's last uses, which the next repetition reproduces; FIFO and random replacement change nothing on
 a hit; dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining
-repetitions have the same outcome. An access that is a row on its own hits when it is repeated, if
-it fills lines.
+repetitions have the same outcome. A row of a single access, if it fills lines, hits when it is
+repeated.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ I64 = NDArray[np.int64]
 
 
 USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
-"""Columns of the counts, int64 [kinds, 7]: slots × times, and the ones without an access; misses of
+"""Columns of the counts, int64 [kinds, 7]: slots × times, and those without an access; misses of
 level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
 
 
 class ChunkWork(NamedTuple):
-    """A chunk, and what simulates it; arrays are int64, and those of slots have an entry for each.
+    """A chunk, and the caches in which it is simulated. Its arrays are int64, except hits.
 
     lines: [rows, slots], as of Chunk. hits: as for OnMisses, if mapped; then no row is repeated.
-    kinds: of slots, the columns of the counts. last: of slots, room for their outcomes. counts:
-    [kinds, 7]. starts, owners: the first line of each region in the order of addresses, and the
-    region's number. second: is ignored unless there are two levels. allocate: whether writes fill
-    lines. apart: whether each region has a cache of level 1.
+    kinds: [slots], the row of counts for each slot. last: [slots], room for the outcomes of a row.
+    counts: [kinds, 7]. starts, owners: the first line of each region in the order of addresses, and
+    the region's number. first, second: the levels; the second is ignored unless there are two.
+    allocate: whether writes fill lines. apart: whether each region has a cache of level 1.
     """
 
     lines: I64
@@ -62,7 +62,7 @@ class ChunkWork(NamedTuple):
 
 @inlined
 def _back(work: ChunkWork, entry: int, level: Level) -> Any:
-    """The kind that a line written back is counted under: a write of the region it begins in."""
+    """The kind under which a line written back counts: a write of the region where it begins."""
     granule = (entry >> 1) << level.granule_shift
     place = int(np.searchsorted(work.starts, granule, side="right")) - 1
     return 2 * work.owners[max(place, 0)] + 1
@@ -89,7 +89,7 @@ def _again(work: ChunkWork, row: int, repetitions: int) -> None:
 
 @inlined
 def _below(work: ChunkWork, granule: int, kind: int, fill: int, dirty: int) -> Any:
-    """A lookup in level 2; returns 1 on a miss."""
+    """Look up a line in level 2; returns 1 on a miss, else 0."""
     counts = work.counts
     outcome = look(work.second, 0, granule, fill, dirty, work.second.policy)
     counts[kind, USES_2] += 1
@@ -187,7 +187,10 @@ class Caches:
 
     @property
     def repeatable(self) -> bool:
-        """Whether iterations may be multiplied: no line holds parts of two regions."""
+        """Whether iterations may be multiplied.
+
+        No eviction may be random, and no line may hold parts of two regions.
+        """
         longest = self.memory.levels[-1].line_bytes
         regions = [self.trace.regions[number] for number in self.owners if self.trace.regions]
         return (
@@ -220,11 +223,11 @@ class Caches:
         return hits
 
     def state(self) -> list[I64]:
-        """The entries of each level in order, int64 [copies × sets, ways]; copies."""
+        """A copy of each level's entries, int64 [copies × sets, ways]."""
         return [level.entries.copy() for level in self.levels]
 
     def maps(self, moves: Mapping[int, int]) -> bool:
-        """Whether moving regions by these bytes moves whole lines to lines, and sets to sets."""
+        """Whether moving regions by these bytes moves whole lines to lines and sets to sets."""
         for number, cache in enumerate(self.memory.levels):
             if any(move % cache.line_bytes for move in moves.values()):
                 return False
@@ -274,7 +277,7 @@ class Caches:
         return self.owners[np.maximum(places, 0)]
 
     def still_dirty(self) -> I64:
-        """The dirty lines of each region that are still to be written back, int64 [regions].
+        """How many dirty lines of each region are still to be written back, int64 [regions].
 
         A dirty line of level 1 belongs to a line of the last level; each of these is written back
         once.

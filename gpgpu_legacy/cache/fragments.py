@@ -2,18 +2,18 @@
 
 Fragments come one after another in raster order; a fragment's lookups come in program order, then
 its write. A linear lookup is an access to each texel that it filters, two or four, s fastest;
-texels of the border are none. With quads the four fragments of a quad make each access in turn, in
-the order (0, 0), (1, 0), (0, 1), (1, 1); those outside the rectangle make none. A blended write is
-a read, then a write. Several targets are written in turn. A fragment that KIL may discard counts as
-if it lived. With several fragments (or quads) in flight all of a batch make their first access,
-then their second, and so on; a pass begins when the one before it is done. A copy runs no program:
-it reads, then writes each texel, one by one in row order, whatever the raster order and the number
-in flight. Clears, uploads and initial values make no accesses.
+texels of the border make no access. With quads the four fragments of a quad make each access in
+turn, in the order (0, 0), (1, 0), (0, 1), (1, 1); those outside the rectangle make none. A blended
+write is a read, then a write. Several targets are written in turn. A fragment that KIL may discard
+counts as if it lived. With several fragments (or quads) in flight, all of a batch make their first
+access, then their second, and so on; a pass begins when the one before it is done. A copy runs no
+program: it reads, then writes each texel, one by one in row order, whatever the raster order and
+the number in flight. Clears, uploads and initial values make no accesses.
 
-texel_accesses.py finds the texels that each fragment accesses without executing anything. Unless
-one depends on both x and y, every address of a pass is a sum of two entries, of a table of columns
-and one of rows.
-Where that cannot be told without data, recorded.py takes them from a run.
+texel_accesses.py finds the texels that each fragment accesses without executing anything. Unless a
+column or a row depends on both x and y, every address of a pass is the sum of an entry of a table
+of columns and one of a table of rows. Where lookups depend on data, recorded.py takes the texels
+from a run.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def trace_fragments(
     Repeat is a step with the same number of iterations. A pass whose rectangle or lookups are not
     affine in the iteration is analysed for each iteration.
 
-    Raises DependentError for a lookup whose texel is not known without executing the program, if
-    nothing runs it; InputError for dispatches, and if `line_bytes` is not a power of two or is
-    smaller than a texel.
+    Raises DependentError, without replay, for a lookup whose texel is not known before the program
+    runs; InputError for dispatches, and if `line_bytes` is not a power of two or is smaller than a
+    texel.
     """
     space = address_space(plan, access, line_bytes)
     recording = None if replay is None else Recording(space, replay)
@@ -109,7 +109,8 @@ def trace_fragments(
 class _DrawnPass:
     """A pass of a step, in all of its iterations.
 
-    size: of its rectangle. touches: of a fragment. access: no more in flight than there are.
+    size: of its rectangle. touches: the accesses of a fragment. access: with no more in flight than
+    the rectangle has. draws: False for a copy.
     """
 
     size: tuple[int, int]
@@ -128,7 +129,7 @@ class _DrawnPass:
         )
 
     def moves(self, iteration: int) -> list[tuple[int, int]] | None:
-        """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
+        """Each slot's region, and the shift of its addresses in bytes; None if not proven."""
         moves = []
         for touch in self.touches:
             across = touch.column.move(self.size, iteration)
@@ -196,7 +197,10 @@ def _pass(space: AddressSpace, pass_: Pass, count: int) -> _DrawnPass:
 
 
 def _step(count: int, passes: tuple[tuple[_DrawnPass | RecordedPass, ...], ...]) -> Step:
-    """passes: of each pass one for all iterations, or one for each."""
+    """A step of the trace.
+
+    passes: for each pass, one object for all iterations or one for each.
+    """
 
     def at(iteration: int) -> list[_DrawnPass | RecordedPass]:
         return [pass_[min(iteration, len(pass_) - 1)] for pass_ in passes]

@@ -90,9 +90,9 @@ class Paging:
 
     COLOURED is perfect page colouring, where page p has frame p; but the colours of a `fraction` of
     the pages are drawn at random, and then each page has the first free frame of its colour. RANDOM
-    draws frames from all of memory. XNU: see the module; others take `fraction` pages, on average,
-    for each of the program's. seed: of the random numbers. first: the place of the program's first
-    page among those that a page of the page table describes.
+    draws frames from all of memory. XNU is described above; other programs take `fraction` pages,
+    on average, for each of this one's. seed: of the random numbers. first: the place of the
+    program's first page among those that a page of the page table describes.
     """
 
     kind: PageKind = PageKind.COLOURED
@@ -119,7 +119,11 @@ class Paging:
         return -(-(self.first % pages.described + pages.used) // pages.described)
 
     def map(self, pages: Pages) -> NDArray[np.int64]:
-        """The frame of each page, int64 [used + tables], all different."""
+        """The frame of each page, int64 [used + tables], all different.
+
+        Raises InputError if memory has too few frames, or if XNU gets colours that are no power of
+        two.
+        """
         number = pages.used + self.tables(pages)
         if number > pages.frames:
             raise InputError(
@@ -253,7 +257,7 @@ def measure(
     first: int,
     last: int,
 ) -> list[HostCounts]:
-    """The counts of accesses first … last - 1 of a stream in each case, after the earlier ones.
+    """The counts of accesses `first` to `last` - 1 of a stream, in each case.
 
     stream: addresses over `unit_bytes`, int64, a power of two no larger than a line, and kinds, odd
     for a write; it is consumed only as far as needed. bytes_in_use: all addresses are below it. All
@@ -319,10 +323,11 @@ class Core(NamedTuple):
 
 
 def _new_core(hierarchy: Hierarchy, bytes_in_use: int, first: int, unit_bytes: int) -> Core:
-    """bytes_in_use, unit_bytes: as in `measure`. first: as in a Paging.
+    """A Core whose caches are empty.
 
-    Virtual addresses are counted from the program's first page, so only the place of its entry in
-    the page table depends on `first`.
+    bytes_in_use, unit_bytes: as in `measure`. first: as in a Paging. Virtual addresses are counted
+    from the program's first page, so only the place of its entry in the page table depends on
+    `first`.
     """
     page_bytes, entry_bytes = hierarchy.page_bytes, hierarchy.entry_bytes
     sizes = unit_bytes, page_bytes, hierarchy.l1.line_bytes, entry_bytes

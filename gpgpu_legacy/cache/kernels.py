@@ -40,9 +40,9 @@ from gpgpu_legacy.lower.machine_code import compile_kernel, words_of
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 
-CHUNK_ACCESSES = 1 << 19  # of a chunk, or of a row that is longer
+CHUNK_ACCESSES = 1 << 19  # about the most of a chunk
 BATCH_INVOCATIONS = 1 << 22  # the most that the reference machine executes at a time
-LARGEST_RECORD = 1 << 24  # lines kept for a batch, before they are spread out: 128 MiB
+LARGEST_RECORD = 1 << 24  # the most lines recorded for a batch: 128 MiB
 
 Lines = NDArray[np.int64]
 
@@ -219,7 +219,7 @@ class _AddressRecorder(AddressMachine):
         self.kinds.append(place.kind + store)
 
     def chunks(self, grid: WorkGroups, local_size: tuple[int, int]) -> Iterator[Chunk]:
-        """A row for each work group, in as many chunks as one would be too long."""
+        """Chunks with a row for each work group; a row that is too long is split among chunks."""
         if not self.lines:
             return
         threads, accesses = prod(local_size), len(self.lines)

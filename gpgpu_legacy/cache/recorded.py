@@ -34,15 +34,15 @@ from gpgpu_legacy.plan.textures import constant_rect
 
 Read = Callable[[str], F32]
 Replay = Callable[[Callable[[int, Pass, Read], None]], object]
-"""Runs the plan, all iterations of its loops, and calls a function after each pass that runs: with
-its number, the pass, and what reads a texture.
+"""Runs the plan with all iterations of its loops. After each pass it calls a function with the
+pass's number, the pass, and a function that reads a texture.
 """
 
 I64 = NDArray[np.int64]
 
 
 class Recording:
-    """The accesses of some passes of a plan; the run is made when the first are asked for.
+    """The accesses of some passes of a plan, which runs when the first are asked for.
 
     wanted: the passes, by the numbers of their step and of their place in it.
     """
@@ -74,7 +74,7 @@ class Recording:
         return traces
 
     def _recorded(self, pass_: FragmentPass, read: Read) -> PassTrace:
-        """The trace of a pass that has just run; none of the textures that it looks up changed."""
+        """The trace of a pass that has just run; no texture that it looks up has changed since."""
         rect, drawn = constant_rect(pass_.rect), pass_.drawn
         bound = {}
         for binding in pass_.bindings:
@@ -140,14 +140,14 @@ class RecordedPass:
         return self.recording.trace(self.step, self.place, iteration)
 
     def moves(self, _: int) -> None:
-        """Nothing proves that an iteration is another one, shifted."""
+        """None, since no shift is proven."""
 
 
 # Executing ---------------------------------------------------------------------------------------
 
 
 class _Recorder(FragmentMachine):
-    """Also keeps what fragments look up: unit, rows, columns and a mask."""
+    """A fragment machine that also keeps each lookup: unit, rows, columns and a mask."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -165,7 +165,7 @@ class _Recorder(FragmentMachine):
 
 
 class _Touched(Symbol):
-    """The texels of which a value is made: by number of the fetch, for which fragments."""
+    """The fetches that a value is made of: by their number, a mask of the fragments."""
 
     __slots__ = ("masks",)
 
@@ -184,7 +184,7 @@ class _Touched(Symbol):
 
 
 class _PlaceLookup(Lookup):
-    """Lookups that find places and no texels."""
+    """A lookup that notes the places of texels and reads none."""
 
     def __init__(self, *bound: Any) -> None:
         super().__init__(*bound)

@@ -6,13 +6,13 @@ or EMPTY. Rows of LRU are in order of use, those of FIFO in order of arrival, th
 random replacement entries stay in place.
 
 Rows of pseudo-LRU need no bits of the trees, since the order of the entries holds the same
-information: the way of an entry has a bit for each level of its tree, the root's the highest, which
-is 1 if the tree's bit points to the half that the entry is in. So the line used last is in way 0,
-and the line that the tree would evict in its last way. A use of a line turns all bits on its path
-away from it, which swaps the two halves of each node whose bit pointed to it. The trees lie one
-after the other, in order of use.
+information: an entry's way has a bit for each level of its tree, the root's the highest. The bit is
+1 if the tree's bit points to the half that holds the entry. So the line used last is in way 0, and
+the line that the tree would evict in its last way. A use of a line turns all bits on its path away
+from it, which swaps the two halves of each node whose bit pointed to it. The trees lie one after
+the other, in order of use.
 
-`touch` is the primitive for such sets, which `look` finds for a line of a trace.
+`touch` looks up a line in a given set; `look` first finds the set of a line of a trace.
 """
 
 from __future__ import annotations
@@ -200,9 +200,12 @@ class Level(NamedTuple):
 
 
 def new_level(cache: Cache, granule_bytes: int, *, copies: int, seed: int) -> Level:
-    """Empty caches; granule_bytes: of the trace's lines, which may not exceed the cache's."""
+    """Empty caches of one shape.
+
+    granule_bytes: of the trace's lines, at most the cache's. copies: the number of caches.
+    """
     entries = np.full((copies * cache.sets, cache.ways), EMPTY, np.int64)
-    mixed = (seed + 1) * _GOLDEN % (1 << 64)  # or else not 0, from which xorshift cannot move on
+    mixed = (seed + 1) * _GOLDEN % (1 << 64)  # xorshift cannot leave 0
     return Level(
         entries,
         np.array([mixed or _GOLDEN], np.uint64),

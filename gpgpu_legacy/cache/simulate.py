@@ -76,13 +76,16 @@ class Periods:
     """Finds iterations of a step that are shifted copies of others, by its `shifts`."""
 
     def __init__(self, step: Step, caches: Caches, check: Callable[[], object]) -> None:
-        """check: called while iterations are compared; it may raise to stop."""
+        """Begin before the first iteration.
+
+        check: called while iterations are compared; it may raise to stop.
+        """
         self.step, self.caches, self.check = step, caches, check
         self.searches_left = _SEARCHES * step.count
         self.shifts = cache(step.shifts)
 
     def after(self, iteration: int) -> tuple[int, dict[int, int]] | None:
-        """The shortest period that may repeat from this iteration on, and its moves in bytes."""
+        """The shortest period that may repeat from this iteration on, with its moves in bytes."""
         for period in range(1, (self.step.count - 1 - iteration) // 2 + 1):
             if self.shifts(iteration) is None or self.searches_left <= 0:
                 return None
@@ -93,7 +96,7 @@ class Periods:
         return None
 
     def repeated(self, iteration: int, period: int, moves: Mapping[int, int]) -> int:
-        """The number of iterations after this one that repeat those a period earlier, moved so."""
+        """The number of iterations after this one that repeat those a period earlier, so moved."""
         after = iteration + 1
         while after < self.step.count and self._moves(after - period, period) == moves:
             after += 1
@@ -161,8 +164,8 @@ class LevelTally:
 class Simulated:
     """The outcome of a trace.
 
-    iterations: of all steps. `iterations_repeated` of them were proven to repeat others and
-    multiplied. of_inputs: as of the trace.
+    iterations: of all steps. `iterations_repeated` of them were proven to repeat others, and their
+    counts multiplied. of_inputs: as of the trace.
     """
 
     regions: tuple[RegionTally, ...]
@@ -243,7 +246,7 @@ def simulate(
     return run.result()
 
 
-_LINE_BYTES = 64  # about what a simulation takes for a line
+_LINE_BYTES = 64  # about the memory that a simulation takes for a line
 
 
 # Running -----------------------------------------------------------------------------------------
@@ -298,7 +301,7 @@ class _Run:
         self.iterations_simulated += 1
 
     def _multiplied(self, anchor: Anchor, periods: Periods) -> int:
-        """The number of iterations after the anchor's period that are proven to repeat it."""
+        """Multiply the iterations proven to repeat the anchor's period; returns how many."""
         caches = self.caches
         iteration = anchor.iteration + anchor.period
         times = periods.repeated(iteration, anchor.period, anchor.moves) // anchor.period
@@ -372,7 +375,8 @@ def plan_trace(
     replay: runs a plan that draws, if its lookups depend on data.
 
     A plan of dispatches has no raster order, no texture layout and no fragments in flight. Raises
-    InputError if `access` chooses any for such a plan, and if the plan's accesses depend on data.
+    InputError if `access` chooses any for such a plan. Accesses that depend on data raise
+    DependentError without replay, and PlanError in a kernel.
     """
     if not plan.dispatches:
         return trace_fragments(plan, access, line_bytes=line_bytes, replay=replay)
@@ -394,9 +398,10 @@ def cache_run(
     every_pass: bool = False,
     progress: Progress = lambda _: None,
 ) -> Simulated:
-    """Simulate a plan's accesses in a memory; see `plan_trace` for replay, and `simulate`.
+    """Simulate a plan's accesses in a memory.
 
-    Raises InputError as plan_trace does.
+    access, replay: see `plan_trace`, which also tells of errors. every_pass, progress: see
+    `simulate`.
     """
     trace = plan_trace(plan, memory.levels[0].line_bytes, access, replay)
     return simulate(trace, memory, every_pass=every_pass, progress=progress)
@@ -458,7 +463,7 @@ _BYTES_A_FRAGMENT = 48
 
 
 class _FragmentCounter:
-    """Reads by the fragment that made them."""
+    """Counts each fragment's reads and hits."""
 
     def __init__(self, plan: Plan, access: Access) -> None:
         drawn = [
@@ -483,7 +488,7 @@ class _FragmentCounter:
         self.reads, self.hits = np.zeros((2, height + self.quads, width + self.quads), np.int64)
 
     def add(self, pass_: PassTrace, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
-        """Count the reads of a chunk, whose rows come after those of the pass's other chunks."""
+        """Count the reads of a chunk, whose rows come after those of the pass's earlier chunks."""
         if pass_.drawn != self.size:
             return
         first = self.counted if pass_ is self.pass_ else 0
@@ -497,6 +502,6 @@ class _FragmentCounter:
                 counts[ys + up, xs + right] += number  # no two of these places are the same
 
     def heat_map(self) -> HeatMap:
-        """The reads of each fragment."""
+        """The reads and hits of each fragment, as counted."""
         width, height = self.size
         return HeatMap(self.reads[:height, :width], self.hits[:height, :width])

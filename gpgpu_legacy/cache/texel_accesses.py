@@ -38,7 +38,7 @@ _MOST_REGIONS = 1 << 14  # so that an int16 holds twice the number
 
 
 class DependentError(InputError):
-    """A lookup of which only a run tells the texels."""
+    """Raised for a lookup whose texels are known only in a run."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}, so that its texels are known only in a run; `cache` makes one")
@@ -96,9 +96,9 @@ def address_space(plan: Plan, access: Access, line_bytes: int) -> AddressSpace:
 class Along:
     """The column, or the row, of an access, and where its bytes are.
 
-    It is (constant + x·X + y·Y + iteration·I) / denominator, rounded down, of fragment (X, Y) from
-    the rectangle's lower left, within the texture's edges. places: the bytes of the columns, or of
-    the rows, of the level that is read, int64. The floor is clamped to these. Then `tap` is added;
+    For fragment (X, Y), counted from the rectangle's lower left, it is (constant + x·X + y·Y +
+    iteration·I) / denominator in iteration I, rounded down. places: the bytes of the columns, or of
+    the rows, of the level that is read, int64. The number is clamped to these. Then `tap` is added;
     a texel beyond the edge is the one at the edge. If the texture repeats, the sum wraps around
     instead (GL 1.5, sections 3.8.7 and 3.8.8).
     """
@@ -113,7 +113,7 @@ class Along:
     tap: int = 0
 
     def moved(self, x: int, y: int) -> Along:
-        """That of the fragment to which a move leads from the first."""
+        """The same with fragment (x, y) as the first."""
         return replace(self, constant=self.constant + self.x * x + self.y * y)
 
     def bytes_at(self, x: Any, y: Any, iteration: int) -> Any:
@@ -157,7 +157,7 @@ class Along:
 class TexelAccess:
     """One access of every fragment of a pass, to a texel of a texture.
 
-    kind: as of the slots of a Chunk.
+    kind: as in a Chunk.
     """
 
     kind: int
@@ -246,5 +246,5 @@ def _lookups(space: AddressSpace, pass_: FragmentPass, count: int) -> Iterator[T
             yield TexelAccess(2 * number, column, row)
 
 
-_HALF = Fraction(1, 2)  # of a fragment to the first one's centre, and of a texel to its edge
+_HALF = Fraction(1, 2)  # from a fragment's corner to its centre, and a texel's centre to its edge
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)

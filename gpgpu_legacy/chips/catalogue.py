@@ -77,7 +77,7 @@ class Chips(Result):
     sources: dict[str, str]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """All of them, one per row."""
+        """The chips and APIs, one per row."""
         heads = ("name", "title", "released", "ALU / TEX / all", "indirections", "temporaries")
         counts = "alu_instructions", "texture_instructions", "instructions"
         rows: tuple[tuple[Entry, ...], ...] = tuple(
@@ -99,7 +99,7 @@ class Chips(Result):
 
 
 def chip(profile: Profile) -> Chip:
-    """Everything known about one."""
+    """Everything that a profile says, as a record with tables."""
     tables: dict[str, Facts | None] = {
         section: {name: _finite(fact) for name, fact in getattr(profile, section).facts()} or None
         for section in SECTIONS

@@ -153,7 +153,7 @@ _ONE_LIMIT = {
     Resource.COLOR_OUTPUTS,
 }
 
-# Resources that a program uses more of, where swizzles are lacking, than its text says.
+# Resources of which a program uses more than its text says where swizzles are lacking.
 _COUNTED_NATIVELY = {Resource.ALU_INSTRUCTIONS, Resource.INSTRUCTIONS}
 
 
@@ -175,7 +175,7 @@ def _range_text(fewest: int, most: int) -> int | str:
 
 
 def _sides(usage: Usage, fewest: int, chip: Profile) -> tuple[Side | None, Side | None]:
-    """The count against the driver's limit, and what the chip itself may take fewer of."""
+    """The count against the driver's limit, and the fewest against the chip's own."""
     name = usage.resource.name.lower()  # named like the fields of Limits
     fact = chip.programs.arb_fragment_program
     has_programs = None if fact is None else fact.value
@@ -204,7 +204,7 @@ def _sides(usage: Usage, fewest: int, chip: Profile) -> tuple[Side | None, Side 
 
 @lru_cache(maxsize=8)
 def _count(program: Program, set_name: str) -> NativeCount:
-    """Its native instructions, the same wherever that instruction set is."""
+    """A program's native instructions in the instruction set of that name."""
     return count_native(program, instruction_set(set_name))
 
 

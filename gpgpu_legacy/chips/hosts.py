@@ -1,4 +1,4 @@
-"""Processors beside graphics chips: those compared with them, capabilities, and simulated hosts."""
+"""Processors: those compared with graphics chips, compute capabilities, and simulated hosts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Processor(Named):
 
 
 class ProcessorsFile(NamedFile):
-    """processors.toml."""
+    """The content of processors.toml."""
 
     processor: Several[Processor]
 
@@ -72,7 +72,7 @@ class Capability(Named):
 
 
 class _CapabilitiesFile(NamedFile):
-    """capabilities.toml."""
+    """The content of capabilities.toml."""
 
     capability: Several[Capability]
 
@@ -92,11 +92,11 @@ def find_capability(name: str) -> Capability:
 
 
 class Host(Named):
-    """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation.
+    """A processor whose memory hierarchy is simulated.
 
-    about: the evidence for and against this processor. prefetch_stride_bytes: the longest stride
-    that its prefetchers follow, which is not simulated. double_add_clocks: the latency of an
-    addition of doubles.
+    about: the evidence for and against this processor. l1 (of data), l2: caches, in `parse_cache`'s
+    notation. prefetch_stride_bytes: the longest stride that its prefetchers follow; they are not
+    simulated. double_add_clocks: the latency of an addition of doubles.
     """
 
     title: Line
@@ -127,7 +127,7 @@ class Host(Named):
 
 
 class HostsFile(NamedFile):
-    """hosts.toml."""
+    """The content of hosts.toml."""
 
     host: Several[Host]
 

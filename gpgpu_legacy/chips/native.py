@@ -5,8 +5,8 @@ that the set lacks, a compiler copies the operand piece by piece, with moves bef
 or it splits the instruction so that each part reads native swizzles. How the drivers of the time
 did it is not known, so there are two counts:
 
-- the most: a move for every piece, as Mesa's compiler does. (Lately it also packs coordinates
-  before, and then moves more than the text asks for.)
+- the most: a move for every piece, as Mesa's compiler does. (Recent versions also pack coordinates
+  before, and so move more than the text asks for.)
 - the fewest: the cheaper way for each instruction by itself. Copies are free, since their readers
   can read the source; scalar parts share instructions with vector parts. A compiler that optimises
   across instructions may need still fewer, and so may another text of the same program
@@ -49,7 +49,7 @@ from gpgpu_legacy.serial import Line, Meta, Record, Several, Whole, from_toml
 Components = tuple[int, ...]
 
 Pieces = tuple[Components, ...]
-"""Components of an operand, by the instructions that can read them."""
+"""The components of an operand, in groups that one instruction can read."""
 
 Range = tuple[Whole, Whole]
 """The fewest and the most."""
@@ -72,10 +72,11 @@ class LookupExtras(Record):
 class InstructionSet(Record):
     """The operations that a fragment processor executes as one instruction.
 
-    swizzles: the ones that its vector part reads from an operand; components of one piece have one
-    sign. If they are of x, y and z alone, it has a scalar part for w, which reads any component.
-    instructions: the numbers for opcodes that take other than one. position: the instructions that
-    compute fragment.position. result: those after one that computes a result, which is not a copy.
+    swizzles: those that its vector part reads from an operand; components of one piece have one
+    sign. If swizzles have only x, y and z, it has a scalar part for w, which reads any component.
+    instructions: the numbers for opcodes that do not take one each. position: the instructions that
+    compute fragment.position. result: those that follow the last one to compute a result, unless it
+    is a copy.
     """
 
     name: Line
@@ -128,8 +129,8 @@ class Moved:
 class NativeUse:
     """The native cost of one instruction.
 
-    vector, scalar: parts of instructions, in the fewest. most: instructions. moved: the operands
-    that the most moves.
+    vector, scalar: its parts in the fewest count. most: its instructions in the most count. moved:
+    the operands that the most count moves.
     """
 
     instruction: Instruction
@@ -197,7 +198,7 @@ def count_native(program: Program, known: InstructionSet) -> NativeCount:
 
 
 def _live(program: Program) -> Iterator[Components]:
-    """The components of each result that count: those that reach the program's results."""
+    """The components of each instruction that reach results; all if a program writes depth."""
     depth = ResultRegister(ResultKind.DEPTH)
     if any(i.register == depth for i in program.instructions):
         yield from (i.components for i in program.instructions)
@@ -206,7 +207,7 @@ def _live(program: Program) -> Iterator[Components]:
 
 
 def _around(known: InstructionSet, uses: Sequence[NativeUse]) -> Iterator[tuple[int, Range]]:
-    """What is computed once: the position, for its first reader, and results that are no copies."""
+    """Extra instructions, by index: of position's first reader and each result's last writer."""
     used = [(index, use.instruction) for index, use in enumerate(uses) if use.most]
     position = Attribute(AttributeKind.POSITION)
     readers = (index for index, i in used if any(src.register == position for src in i.srcs))
@@ -228,7 +229,10 @@ def _written(program: Program) -> dict[str, frozenset[int]]:
 
 @frozen
 class _NativeCounter:
-    """written: the components of each temporary that any instruction writes."""
+    """Counts the native cost of single instructions.
+
+    written: the components of each temporary that any instruction writes.
+    """
 
     known: InstructionSet
     written: dict[str, frozenset[int]]
@@ -273,7 +277,7 @@ class _NativeCounter:
         return fewest * _split(operands, vector, self.known.swizzles), w * fewest
 
     def _lookup(self, instruction: Instruction) -> NativeUse:
-        """A lookup takes its coordinates from a register, in its order and with its signs."""
+        """The cost of a lookup, whose coordinates must be in a register, in order and unsigned."""
         read, moved = _coordinates(instruction), []
         for number, src in enumerate(instruction.srcs):
             is_parameter = isinstance(src.register, Parameter)  # lookups cannot read these

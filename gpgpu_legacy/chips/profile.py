@@ -35,10 +35,10 @@ from gpgpu_legacy.serial import (
 T_co = TypeVar("T_co", covariant=True)
 
 Number = int | float
-"""A number of its type in the file: 325 stays an int."""
+"""A number with its type in the file: 325 stays an int."""
 
 LARGEST_FACT = 10**9
-"""A number of a chip, in its field's unit: far beyond any chip. Its inverse is the smallest."""
+"""The largest number of a fact, in its field's unit; its inverse is the smallest rate."""
 
 Rate = (
     Annotated[int, Meta(ge=1, le=LARGEST_FACT)]
@@ -97,7 +97,7 @@ class Fact(Record, Generic[T_co], kw_only=False, omit_defaults=True):
 
 
 class Section(Record, omit_defaults=True):
-    """A table of a file of facts; None and other fields are not facts."""
+    """A table of facts. Fields that are None or of another type are not facts."""
 
     def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
         """The facts that are known, with their names."""
@@ -108,7 +108,7 @@ class Section(Record, omit_defaults=True):
 
 
 class Named(Section):
-    """A table of facts, one of several in a file, by name."""
+    """A table of facts with a name, one of several in a file."""
 
     name: Name
 
@@ -117,7 +117,7 @@ N = TypeVar("N", bound=Named)
 
 
 class NamedFile(Record):
-    """A file of tables of facts, which are its last field. sources: by the tags of its facts."""
+    """A file of tables of facts, which are its last field. sources: by their tags."""
 
     sources: dict[OneLine, OneLine]
 
@@ -368,7 +368,7 @@ def read_named(kind: type[F], file: str, text: str | None = None) -> F:
 
 
 def find_named(name: str, known: Sequence[N], what: str) -> N:
-    """The one of that name; InputError, with the known names, if there is none.
+    """The record of that name; InputError, with the known names, if there is none.
 
     what: their kind, in words for the message.
     """
@@ -433,7 +433,7 @@ def calibrated_name(executor: str) -> str:
 
 
 MOST_PROFILES = 1000
-"""Profiles in the user's folder: all are read to find one by its name."""
+"""The most profiles in the user's folder, all of which are read to find one by its name."""
 
 
 def calibrated() -> tuple[Profile, ...]:

@@ -329,7 +329,7 @@ UNKNOWN_SIDE = Side(outcome=Outcome.UNKNOWN)
 
 
 def feature_side(fact: Fact[Any] | None, *, lacks: bool, unit: str = "") -> Side:
-    """What the chip has of a feature, in words. lacks: whether that is not enough."""
+    """What the chip has of a feature, in words. lacks: whether that is too little."""
     if fact is None:
         return UNKNOWN_SIDE
     allowed = f"{value_text(fact.value)}{unit}" if fact.value else "none"
@@ -362,7 +362,7 @@ def make_row(
 ) -> Row:
     """A row, whose outcome is the worse one of its sides.
 
-    sides: advertised and native; or one for both, of which an API has no native one.
+    sides: the advertised and the native one; or one for both, of which an API keeps the first.
     """
     both = sides if len(sides) > 1 else (*sides, None if chip.kind is ProfileKind.API else sides[0])
     return Row(
@@ -377,7 +377,7 @@ def make_row(
 
 
 def make_verdict(name: str, chip: Profile, rows: Iterable[Row], **more: Any) -> Verdict:
-    """The rows, and their joint answer. more: other fields of the verdict."""
+    """A verdict of these rows, with their joint answer. more: its other fields."""
     limits = tuple(rows)
     return Verdict(
         plan=name,

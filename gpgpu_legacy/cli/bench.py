@@ -110,7 +110,7 @@ def bench_command(
 def _whole_call(
     p: PlanBuilder, inputs: Mapping[str, F32], executor: Executor, machine: Machine
 ) -> Mapping[str, F32]:
-    """The whole calls that a user makes."""
+    """Compute the outputs by the call that a user makes."""
     from gpgpu_legacy.api.matmul import matmul
     from gpgpu_legacy.api.run import run
     from gpgpu_legacy.measure.work import product_of

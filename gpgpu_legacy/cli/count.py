@@ -157,7 +157,7 @@ class CacheOptions:
     in_flight: ManyInFlight = (1,)
 
     def cases(self, jobs: Jobs) -> list[Simulation]:
-        """All combinations with the plans."""
+        """All combinations of plans, caches and orders of accesses."""
         from gpgpu_legacy.api.cache import distinct, simulation
 
         swept = product(jobs.cases(), self.raster, self.layout, self.in_flight, self.cache)

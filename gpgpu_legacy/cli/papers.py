@@ -85,7 +85,7 @@ def tables_command(
 def _formula_tables(
     paper: str, given: dict[str, str], budget_s: float | None, report: Report, every: bool
 ) -> FormulaTables:
-    """A paper's tables of formulas; budget_s: of measuring, None for none."""
+    """A paper's tables of formulas. budget_s: seconds for measuring; None to measure nothing."""
     from gpgpu_legacy.papers import formulas
 
     size, block = _point(given)

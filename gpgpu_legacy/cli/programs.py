@@ -136,7 +136,7 @@ def _unit(text: str) -> int | str:
 def _values(
     option: str, texts: Several[str], key_in: Callable[[str], T | None], example: str = "0=1,0,0,1"
 ) -> dict[T, Any]:
-    """Numbers by what stands before the =."""
+    """The numbers of an option by the keys before the =."""
     return {
         key: _value(f"{option} {key}", text) for key, text in pairs(option, texts, key_in, example)
     }
@@ -159,7 +159,7 @@ def _value(option: str, text: str | None) -> Any:
 
 
 def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
-    """Textures by unit, from UNIT=FILE[,WORD]...: the words are a target, a format, a sampler's."""
+    """Textures by unit, from UNIT=FILE[,WORD]...: words name a target, a format or a sampler."""
     from gpgpu_legacy.api.arrays import read_array
     from gpgpu_legacy.isa.program import TextureTarget
     from gpgpu_legacy.pipeline.names import TEXTURE_WORDS, is_texture_word, unit_of
@@ -322,7 +322,7 @@ def disassemble_command(
 
 
 def _written(text: str, output: Path | None) -> Iterator[Path]:
-    """The file to write a text to; without one it is printed."""
+    """Write a text to a file and yield its path; without a file, print the text."""
     from gpgpu_legacy.files import write_text
 
     if output is None:

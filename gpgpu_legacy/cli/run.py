@@ -79,7 +79,7 @@ def run_command(
 
 
 def _run_brook(words: Several[str], machine: MachineOptions) -> BrookRun:
-    """Run FILE.br with its arguments, and print what it prints as it comes, unless JSON is."""
+    """Run FILE.br with its arguments. Without --json, its output is printed as it comes."""
     from gpgpu_legacy.api.host.library import MOST_INPUT
     from gpgpu_legacy.api.host.program import run_brook
 
@@ -101,7 +101,7 @@ def _run_brook(words: Several[str], machine: MachineOptions) -> BrookRun:
 
 
 def _outputs(pipeline: Pipeline, texts: Several[str]) -> dict[str, Path]:
-    """The files of outputs, by name; one output needs none."""
+    """The files of outputs, by name; a single output needs no name."""
     results = pipeline.plan().results
     if len(results) == 1:
         texts = tuple(text if "=" in text else f"{results[0].name}={text}" for text in texts)

@@ -101,8 +101,8 @@ def fit_grid(
     """The formula in several parameters that gives the values at the points of a grid, or None.
 
     axes: the sizes of each parameter. values: at each point of their product. powers, spare: for
-    each parameter as for `fit`. The solver solves for the first parameter at all sizes of the
-    others, and then for its coefficients in the others.
+    each parameter as for `fit`. The formula in the first parameter is solved at all sizes of the
+    others. Then its coefficients are solved as formulas in the others.
     """
     (first, *others), (mine, *theirs) = axes, powers
     fits: dict[Point, dict[Power, Fraction]] = {}
@@ -205,8 +205,8 @@ _HELD_OUT = ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
 def recover(quantity: Quantity) -> Any:
     """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that equals a quantity.
 
-    It is solved for at as many n and b as it has powers of each, in all combinations, and checked
-    at others. Returns a sympy expression in n and b; None if no such sum gives all the counts.
+    It is solved from as many n and b as it has powers of each, in all combinations, and checked at
+    others. Returns a sympy expression in n and b; None if no such sum gives all the counts.
     """
     counts: dict[Point, int] = {}
     for point in product(*_AXES):
@@ -223,17 +223,17 @@ def recover(quantity: Quantity) -> Any:
 #
 # Formulas for the counts of any family of plans, in one or several of its parameters.
 #
-# The plans are made and counted at several sizes: at any sizes, at even ones, at powers of two,
-# where logarithms may appear, at multiples of larger numbers, for plans that pad, and where some
-# sizes divide another, for plans that cut it. A count's formula is for the first kind of sizes at
-# which one formula gives all its values, including the values at held-out sizes.
+# The plans are made and counted at several kinds of sizes: any sizes, even ones, multiples of
+# larger numbers (for plans that pad), powers of two (where logarithms may appear), and sizes of
+# which some divide another (for plans that cut it). A count's formula is for the first kind of
+# sizes at which one formula gives all its values, including those at held-out sizes.
 
 
 PlanOf = Callable[..., Plan]
 """A family of plans: a function of parameters, given as keywords."""
 
 SPARE = 2
-"""The least number of sizes that a formula is solved at beyond its number of terms."""
+"""The least number of sizes, beyond its number of terms, from which a formula is solved."""
 
 _WITHOUT_LOGARITHMS = tuple((i, 0) for i in (0, 1, 2, 3, -1))
 _LOGARITHMS = tuple((i, j) for j in (1, 2, 3) for i in (0, 1, 2, 3))
@@ -242,9 +242,10 @@ _LOGARITHMS = tuple((i, j) for j in (1, 2, 3) for i in (0, 1, 2, 3))
 class ClosedForm(Record):
     """The formula of a count.
 
-    formula: in sympy's syntax; None if none was found. holds_for: the sizes, in words, empty
-    without a formula; all that were counted among them agree. solved_at, checked_at: the sizes of
-    the parameters at which the formula was solved for, and the other sizes at which it was checked.
+    formula: in sympy's syntax; None if none was found. holds_for: the kind of sizes, in words; all
+    counts at such sizes agree with the formula. It is empty without a formula. solved_at: the sizes
+    of the parameters from which the formula was solved. checked_at: the other sizes at which it was
+    checked.
     """
 
     formula: str | None = None
@@ -259,11 +260,11 @@ def formulas(
     """Recover a formula for each count of a family of plans, by the name of the count.
 
     plan_of: called with a keyword for each of `over`, a positive integer. It may refuse sizes by an
-    InputError or a PlanError. over: of several parameters, the first is made larger than the
+    InputError or a PlanError. over: the parameters; the first of several is made larger than the
     others. at: the sizes of the user's plan, at which the formulas are checked too, if they hold
     for such sizes.
 
-    Raises InputError where the function refuses all sizes.
+    Raises the function's last error if it refuses all sizes.
     """
     counted = _Counted(plan_of, over)
     forms: dict[str, ClosedForm] = {}
@@ -309,10 +310,10 @@ LARGEST = 1 << 16
 
 @frozen
 class _Samples:
-    """Points of a grid at which formulas are solved for, and others at which they are checked.
+    """Points of a grid from which formulas are solved, and others at which they are checked.
 
-    words: the kind of their sizes. has: whether a point is of that kind. powers: in the terms of a
-    formula for such sizes.
+    words: the kind of their sizes. has: tells whether a point is of that kind. powers: in the terms
+    of a formula for such sizes.
     """
 
     words: str
@@ -373,7 +374,10 @@ def _multiples(name: str, factor: int) -> _Samples:
 
 
 def _of_several(names: tuple[str, ...]) -> Iterator[_Samples]:
-    """The first parameter is larger than the others; at last these divide it, as tiles do."""
+    """Samples of several parameters, of which the first is the largest.
+
+    In the last samples, the others divide it, as tiles do.
+    """
     joined, (larger, *others) = " and ".join(names), names
     divisors = "divisors" if len(others) > 1 else "a divisor"
     for words, has, powers, first, other in (
@@ -394,7 +398,7 @@ def _of_several(names: tuple[str, ...]) -> Iterator[_Samples]:
         (
             f"{larger} a multiple of 24, {' and '.join(others)} {divisors} of 12",
             lambda at: at[0] % 24 == 0 and all(12 % n == 0 for n in at[1:]),
-            (*_WITHOUT_LOGARITHMS, (-2, 0)),  # whole area over a tile's
+            (*_WITHOUT_LOGARITHMS, (-2, 0)),  # an area over that of a tile
             (24, 48, 72, 96, 120),
             (2, 3, 4, 6, 12),
         ),
@@ -431,7 +435,7 @@ def _closed_form(counted: _Counted, name: str, samples: _Samples) -> ClosedForm 
 
 
 def _least(names: Sequence[str], wrong: Sequence[Point], known: Iterable[Point]) -> str:
-    """The least first size, in words: next to the others, above those at which a formula fails."""
+    """The least first size at which a formula holds, in words, as a multiple of any others."""
 
     def ratio(point: Point) -> float:
         return point[0] / max(point[1:], default=1)

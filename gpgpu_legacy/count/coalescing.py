@@ -171,7 +171,7 @@ _Frozen = tuple[tuple[int, ...], bytes]
 """The shape and the numbers of an array that broadcasts to the invocations of a work group."""
 
 _Alike = tuple[bool, bool, _Frozen, _Frozen]
-"""An access: whether to shared memory, whether a store, the words, and who is active."""
+"""An access: whether to shared memory, whether a store, the words, and the active invocations."""
 
 
 def _frozen(array: NDArray[Any]) -> _Frozen:
@@ -179,13 +179,13 @@ def _frozen(array: NDArray[Any]) -> _Frozen:
 
 
 def _thawed(frozen: _Frozen, dtype: type[np.generic], local: tuple[int, int]) -> NDArray[Any]:
-    """An array that `_frozen` made, by invocations."""
+    """The array that `_frozen` took, with an element for each invocation."""
     shape, data = frozen
     return np.broadcast_to(np.frombuffer(data, dtype).reshape(shape), local).ravel()
 
 
 class _AccessCounter(AddressMachine):
-    """Counts how often work groups make each access, of those that cost the same under a rule."""
+    """A counter of the accesses of work groups; those that must cost the same share a count."""
 
     def __init__(
         self,

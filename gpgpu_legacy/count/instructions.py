@@ -1,7 +1,8 @@
 """A program's instructions by cost class. Without branches, every fragment executes them all.
 
-With branches these are bounds: both sides of a branch, as fragments execute them that diverge, and
-all trips of a loop, of which the trips are known or the most. A run counts what is executed.
+With branches the counts are bounds: both sides of a branch, as for fragments that diverge, and all
+trips of a loop, or the most possible if their number is not known. A run counts the instructions
+that fragments execute.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ BOUNDS = (
 class InstructionCounts:
     """The instructions that one fragment executes, by cost class.
 
-    arithmetic: of texture environments, their stages: one for each unit. kill: KIL instructions,
-    counted as if they discarded no fragment.
+    arithmetic: for texture environments, one for each unit. kill: KIL instructions, counted as if
+    they discarded no fragment.
     """
 
     arithmetic: int
@@ -69,7 +70,7 @@ def lookups_by_unit(program: Program, *, least: bool = False) -> tuple[tuple[int
 
 @lru_cache(maxsize=1024)
 def executions(program: Program, *, least: bool = False) -> tuple[int, ...]:
-    """How often a fragment executes each instruction at most, or at least; in a loop, not once."""
+    """How often a fragment executes each instruction at most or, with `least`, at least."""
     times = [0] * len(program.instructions)
 
     def walk(body: Body, often: int) -> None:
@@ -87,6 +88,6 @@ def executions(program: Program, *, least: bool = False) -> tuple[int, ...]:
 
 
 def trips(loop: Instruction) -> int:
-    """The trips of a REP or LOOP, where its number is a constant; else the most."""
+    """The trips of a REP or LOOP if their number is a constant, else the most possible."""
     number = loop.srcs[0].number
     return MOST_TRIPS if number is None else max(0, min(floor(number), MOST_TRIPS))

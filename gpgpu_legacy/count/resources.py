@@ -38,9 +38,9 @@ from gpgpu_legacy.isa.program import (
 class Resource(Enum):
     """The limited resources, by name.
 
-    COORDINATE_SETS, IMAGE_UNITS, LOCAL_PARAMETERS, ENV_PARAMETERS and COLOR_OUTPUTS are limits on
-    an index: `texcoord[7]` needs eight sets, even if the program reads no other. So is UNITS. It
-    and the resources after it belong to texture environments, and replace all others for these.
+    COORDINATE_SETS, IMAGE_UNITS, LOCAL_PARAMETERS, ENV_PARAMETERS, COLOR_OUTPUTS and UNITS are
+    limits on an index: `texcoord[7]` needs eight sets, even if the program reads no other. Texture
+    environments have UNITS and the resources after it, and no others.
     """
 
     ALU_INSTRUCTIONS = "ALU instructions"
@@ -99,10 +99,10 @@ class Node:
     instructions.
 
     number: counted from 1. start: the index of its first instruction.
-    opener: the texture instruction that opens the node; None for the first node. register: the
-    temporary that forced the new node: the opener's coordinate, which the node before wrote, or if
-    it is_result its result, which an ALU instruction of the node before touched (issue 24).
-    touched_by: the instruction of the previous node that touched it last.
+    opener: the texture instruction that opens the node; None for the first node. is_result: whether
+    its result, not its coordinate, forced the new node. register: the temporary of either. The
+    previous node wrote the coordinate, or an ALU instruction of it touched the result (issue 24).
+    touched_by: the instruction of the previous node that touched the temporary last.
     first_lookup: the first lookup of the previous node; None if that node has none.
     least: the number of the earliest node that could hold the opener if coordinates were computed
     as early as possible and temporaries were not reused.
@@ -349,8 +349,9 @@ def _texture_nodes(program: Program, least: dict[int, int]) -> tuple[Node, ...]:
 
 
 def _renamed_nodes(program: Program) -> int:
-    """The nodes by true dependences, as issue (24) allows of native counts, in the order of the
-    text: only a lookup that reads what its node has written opens another.
+    """The number of nodes by true dependences alone, as issue (24) allows native counts.
+
+    In the order of the text, only a lookup that reads a value written in its node opens another.
     """
     number, written = 1, set[tuple[str, int]]()
     for instruction in program.instructions:

@@ -44,7 +44,7 @@ VERTEX_BYTES = 12
 
 
 class Additive:
-    """Counts, a dataclass, that are added up field by field."""
+    """A base of dataclasses of counts, which are added field by field."""
 
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]]
@@ -55,7 +55,7 @@ class Additive:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
 
     def times(self, count: int) -> Self:
-        """What `count` repetitions cost."""
+        """The counts of that many repetitions."""
         return type(self)(*(getattr(self, name) * count for name in self.__match_args__))
 
 
@@ -240,7 +240,7 @@ def count_compute_pass(plan: Plan, pass_: ComputePass) -> Counts:
 
 
 class _Tally(CountingMachine):
-    """Counts active invocations."""
+    """A machine that counts the operations of active invocations."""
 
     def __init__(self, pass_: ComputePass, element_bytes: dict[str, int]) -> None:
         super().__init__(pass_)
@@ -285,7 +285,7 @@ class PassCounts:
 
     @property
     def runs(self) -> int:
-        """How many passes they are."""
+        """The number of the passes."""
         return sum(map(len, self.numbers))
 
 

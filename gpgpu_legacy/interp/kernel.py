@@ -6,8 +6,8 @@ gl_LocalInvocationID.x once per column. Invocations run in lockstep, statement b
 mask where control flow diverges, so barriers need no code. Each work group has its own shared
 arrays.
 
-Without data, it gives the operations that happen, and their addresses: of kernels whose control
-flow and addresses depend on integers and uniforms only, never on loaded data (isa/kernel.py).
+Machines without data follow only the operations of a kernel, and their addresses. These must depend
+on integers and uniforms alone, never on loaded data (isa/kernel.py).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from gpgpu_legacy.isa.types import DTYPES, UINT, Kind, Operator, Type
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]
-"""A scalar in every invocation, or along a first dimension of its own the components of a vec4."""
+"""A scalar in every invocation; a vec4 has one more dimension, the first, for its components."""
 
 Mask = NDArray[np.bool_] | None
 """The active invocations; None if all are."""
@@ -84,7 +84,7 @@ class KernelMachine:
     """Runs the kernel of a dispatch on some of its work groups."""
 
     def __init__(self, pass_: ComputePass, grid: WorkGroups, buffers: Mapping[str, Array]) -> None:
-        """buffers: by name."""
+        """buffers: their elements, by name in the kernel; updated in place."""
         kernel, values = pass_.kernel, pass_.uniform_values
         self.kernel, self.grid, self.buffers = kernel, grid, buffers
         with np.errstate(over="ignore"):
@@ -126,7 +126,7 @@ class KernelMachine:
                     self.barrier()
 
     def barrier(self) -> None:
-        """A barrier: nothing, for invocations in lockstep."""
+        """Execute a barrier: do nothing, since invocations run in lockstep."""
 
     def branch(self, statement: If) -> None:
         outer, condition = self.mask, self.value(statement.condition)
@@ -144,7 +144,7 @@ class KernelMachine:
         self.mask = outer
 
     def trips(self, loop: Loop) -> Iterator[Mask]:
-        """The mask of each trip, which goes on to the next one by the loop's step and condition."""
+        """Yield the mask of each trip, and execute the loop's step and condition in between."""
         self.mask = narrowed(self.mask, self.value(loop.condition))
         while _is_any(self.mask):
             yield self.mask
@@ -182,8 +182,9 @@ class KernelMachine:
         array[tuple(where)] = values
 
     def at(self, element: Element) -> tuple[Array, tuple[Array, ...]]:
-        """The array of an element, and the indices of what the invocations access there; the first
-        element's for inactive ones.
+        """The array of an element, and the indices that the invocations access there.
+
+        Inactive invocations have the index of the first element.
         """
         flat = self.flat_index(element)
         self.check(element, flat)
@@ -202,7 +203,7 @@ class KernelMachine:
         return flat
 
     def check(self, element: Element, index: Array) -> None:
-        """PlanError if an active invocation accesses an element outside of the array."""
+        """Raise PlanError if an active invocation accesses an element outside of the array."""
         length = self.length(element)
         outside = (index < 0) | (index >= length)
         if self.mask is not None:
@@ -212,7 +213,7 @@ class KernelMachine:
             raise outside_error(self.kernel, element, first, length)
 
     def length(self, element: Element) -> int:
-        """The number of elements of its array."""
+        """The number of elements of the element's array."""
         array = element.array
         return prod(array.extents) if array.is_shared else self.buffers[array.name].size
 
@@ -247,10 +248,10 @@ class KernelMachine:
         raise AssertionError(expression)
 
     def arithmetic(self, type_: Type) -> None:
-        """An operation on floats or doubles, or on a vec4, which is four: for those that count."""
+        """An operation on floats, doubles or a vec4 happens: a hook for machines that count."""
 
     def choice(self, condition: Array, chosen: Expression, other: Expression) -> Array:
-        """Each side is evaluated only for the invocations that choose it."""
+        """The value of a choice. Each side is evaluated only for invocations that choose it."""
         outer = self.mask
         here, there = narrowed(outer, condition), narrowed(outer, ~condition)
         if here is outer or not _is_any(there):
@@ -307,7 +308,7 @@ def _scalar(value: Any, type_: Type) -> Array:
 
 
 def _components(vector: Array) -> list[Array]:
-    """The four components of a vec4; 0, which variables begin with, is kept as one number."""
+    """The four components of a vec4. The 0 that variables begin with is a single number."""
     return [*vector] if vector.ndim > 4 else [vector] * 4
 
 
@@ -333,15 +334,18 @@ NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
 """The result of every load."""
 
 MOST_STEPS = 2**22
-"""Statements of a batch of work groups that are followed one by one, in a minute or two; a
-statement that only some invocations execute counts more, by their number.
+"""The most statements that are followed one by one for a batch of work groups, which takes a minute
+or two. A statement that only some invocations execute counts more, by the size of the mask.
 """
 
 _STEP_INVOCATIONS = 1 << 12
 
 
 class DatalessMachine(KernelMachine):
-    """Follows control flow, within the limit; loads and stores are reported, and touch nothing."""
+    """Follows control flow. Loads and stores are reported, and touch no memory.
+
+    Raises PlanError for more than MOST_STEPS statements.
+    """
 
     steps = 0
 
@@ -356,7 +360,7 @@ class DatalessMachine(KernelMachine):
         super().statements(statements)
 
     def access(self, element: Element, *, store: bool) -> None:
-        """A load or a store by the active invocations."""
+        """The active invocations load or store an element: a hook."""
         raise NotImplementedError
 
     def load(self, element: Element) -> Array:
@@ -386,14 +390,15 @@ class CountingMachine(DatalessMachine):
     """Runs all work groups at once. weight: how often each operation, access and barrier happens.
 
     If the iterations of a loop differ only in data and addresses, its body runs once, with a larger
-    weight. Then the trips follow from its first and last number, if it counts up or down to a
-    limit, and all invocations alike; else its condition and its step run in every iteration.
+    weight. If such a loop counts up or down to a limit, alike in all invocations, its trips are
+    computed from its first and last number. If not, its condition and its step run in every
+    iteration.
     """
 
     weight = 1
 
     def __init__(self, pass_: ComputePass) -> None:
-        """pass_: a dispatch in which no number changes, of a kernel without data dependence."""
+        """pass_: a dispatch with constant numbers, of a kernel without data dependence."""
         super().__init__(pass_, WorkGroups((0, 0), constant_groups(pass_.groups)), {})
         self.uniform_loops = uniform_loops(pass_.kernel)
 
@@ -417,7 +422,10 @@ class CountingMachine(DatalessMachine):
         self.mask = outer
 
     def counted(self, loop: Loop) -> int | None:
-        """The number of trips, with the variable after them; None if they must be followed."""
+        """The number of trips, or None if they must be followed one by one.
+
+        If it is known, the loop's variable is set to its value after them.
+        """
         match loop.condition, loop.step:
             case (
                 Operation(operands=(Read() as counter, limit), operator=operator),
@@ -460,4 +468,4 @@ _BEYOND = {
     Operator.LESS_EQUAL: 1,
     Operator.GREATER_EQUAL: -1,
 }
-"""By how much the first number beyond a limit differs from it."""
+"""By comparison, what is added to a limit to make it the end of a range."""

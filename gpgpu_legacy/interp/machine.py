@@ -1,4 +1,4 @@
-"""The reference machine: fragment programs in NumPy, an instruction for all fragments at once.
+"""The reference machine: fragment programs in NumPy, each instruction for all fragments at once.
 
 A register is four planes, one for each component. A plane broadcasts to (H, W): its shape is (1, 1)
 for a value that is equal in all fragments and (H, 1) for one that varies only from row to row. So a
@@ -71,7 +71,8 @@ Planes = list[F32]
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 
 MOST_EXECUTED = 65536
-"""The instructions that it promises of a fragment (MAX_PROGRAM_EXEC_INSTRUCTIONS_NV)."""
+"""The most instructions that a fragment may execute in a program with loops, as promised by
+NV_fragment_program2 (MAX_PROGRAM_EXEC_INSTRUCTIONS_NV)."""
 
 _NOTHING = (0.0, 0.0, 0.0, 0.0)
 
@@ -86,7 +87,8 @@ def run_fragment_pass(
 
     textures: the contents of the plan's textures by name, updated in place. In fp32 every operation
     is rounded, so a multiply-add is rounded twice; in another arithmetic every instruction is
-    rounded once. NaN and infinities propagate. tally: to which the pass is added.
+    rounded once. NaN and infinities propagate. tally: the counts that the pass's are added to.
+    Raises InputError if a loop executes more than MOST_EXECUTED instructions for a fragment.
     """
     rect = constant_rect(pass_.rect)
     tally = Counter() if tally is None else tally
@@ -142,10 +144,10 @@ def _run_band(
 class Band:
     """Rows of fragments that run together, from a first row and column of a pass's rectangle on.
 
-    With levels of detail or derivatives they are whole quads, of which some fragments may be
-    outside. Those run as the others do, with the attributes of the plane beyond its edges, and
-    write nothing. sides: the triangles, 0 and 1, that run in turn, each on all fragments; None if
-    all run at once.
+    For levels of detail or derivatives they are whole quads, and some fragments may be outside the
+    rectangle. Those run as the others do, with attributes from the plane beyond its edges, and
+    write nothing. shape: rows and columns. sides: the triangles, 0 and 1, that run in turn, each on
+    all fragments; None if both run at once.
     """
 
     rect: Rect
@@ -192,8 +194,10 @@ Parameters = dict[str, Vec4]
 
 
 def inputs_of(pass_: FragmentPass, band: Band, side: int | None) -> tuple[Attributes, Parameters]:
-    """The inputs of a pass's program in a band. side: the triangle that interpolates attributes;
-    None for the one that contains the fragment's centre.
+    """The inputs of a pass's program in a band.
+
+    side: the triangle that interpolates attributes; None for the one that contains the fragment's
+    centre.
     """
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
@@ -256,9 +260,7 @@ class FragmentMachine(Domain[F32]):
         textures: Mapping[int, tuple[Storage, Sampler]],
         arithmetic: Arithmetic = FP32,
     ) -> None:
-        """attributes, parameters: see inputs_of. textures: the bound ones with their samplers, by
-        texture image unit.
-        """
+        """attributes, parameters: see inputs_of. textures: with their samplers, by image unit."""
         self._inputs, self._parameters = attributes, parameters
         self._textures = textures
         self._arithmetic = arithmetic
@@ -268,20 +270,20 @@ class FragmentMachine(Domain[F32]):
         self.alive: Any = np.True_
         """The fragments that no KIL has discarded, broadcastable to (H, W)."""
         self.undefined: dict[int, Mask] = {}
-        """By number of an instruction of `undefined_for_some`, the fragments where it is."""
+        """The fragments with an undefined result, by the instruction's number."""
         self.active: Any = np.True_
         """The fragments on the side of a branch, or in the loop, that is executed."""
         self._staying: Any = np.True_
-        """Those that have not left the innermost loop."""
+        """The fragments that have not left the innermost loop."""
         self._executed: Any = 0
         """The instructions executed in branches and loops, for each fragment."""
         self._number = 0
         self.origin = 0, 0
         """The column and the row of the first fragment in the pass's rectangle."""
         self.shape: tuple[int, int] | None = None
-        """Of the band, if events are to be counted."""
+        """The shape of the band, if events are to be counted."""
         self._counted: tuple[Any, dict[Event, int]] | None = None
-        """The last active fragments that were counted."""
+        """The active fragments that were counted last, and their counts."""
         self.events = Counter[tuple[int, Event]]()
 
     def color(self, number: int) -> Planes:
@@ -307,7 +309,7 @@ class FragmentMachine(Domain[F32]):
                 self.events[number, event] += count
 
     def _count_active(self, shape: tuple[int, int]) -> dict[Event, int]:
-        """The active fragments, and those of squares with any."""
+        """The numbers of active fragments, and of fragments in squares that have any."""
         active = np.broadcast_to(self.active, shape)
         counts = {Event.EXECUTED: int(active.sum())}
         for side, event in ((2, Event.IN_QUADS), (BLOCK, Event.IN_BLOCKS)):
@@ -437,7 +439,7 @@ class FragmentMachine(Domain[F32]):
         return self._arithmetic.round(np.atleast_2d(value))
 
     def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
-        """A texture unit computes its coordinates in float32 in every arithmetic."""
+        """The result of an opcode. A texture unit computes in float32 in every arithmetic."""
         if row.undefined is not None:
             mask = row.undefined.holds(*sources) & self.active
             if mask.any():

@@ -161,7 +161,7 @@ def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
 def _channels(
     matrix: F32, texels: F32, region: Region, packing: Packing
 ) -> Iterator[tuple[F32, F32]]:
-    """For each channel the elements of the matrix, and the same in the texels."""
+    """For each channel, its elements of the matrix and its numbers in the texels."""
     height, width, _ = texels.shape
     for number, view in enumerate(views_of(matrix, region, Rect(0, 0, width, height), packing)):
         yield view, texels[: view.shape[0], : view.shape[1], number]
@@ -189,7 +189,7 @@ _CONSTANTS = {"0": _ZERO, "1": np.ones((1, 1), np.float32)}
 
 
 def sample(storage: Storage, sampler: Sampler, *place: Any) -> Planes:
-    """Look up a texture; place: as `looked_up` takes it.
+    """Look up a texture. place: s, t, r and the other arguments of `looked_up`.
 
     Returns r, g, b and a, float32, each in the shape that the used coordinates broadcast to.
     """
@@ -204,9 +204,9 @@ def looked_up(
     """The texel of a lookup in a texture of any kind but BUFFER (extension, section 3.11.6).
 
     s, t, r: float32 arrays of shapes that broadcast: unnormalised for RECT, a direction for CUBE,
-    else normalised. Coordinates that the kind does not use are ignored. bias: of the level of
-    detail. given: the derivatives along x and y that it comes from; empty if it is 0. Without them
-    a sampler that needs levels of detail needs arrays of whole quads.
+    else normalised. Coordinates that the kind does not use are ignored. bias: that of the level of
+    detail. given: the derivatives along x and y that the level of detail comes from; empty if it is
+    0. Without this argument, a sampler that needs levels of detail needs arrays of whole quads.
     """
     sampler, texture = lookup.sampler, lookup.storage.texture
     place = (s, t, r)[: parameter_count(texture.kind, sampler)]

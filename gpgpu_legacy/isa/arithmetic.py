@@ -29,7 +29,7 @@ F32 = NDArray[np.float32]
 
 @frozen
 class Floating:
-    """Floating point: `digits` significant bits, and 2**least as the smallest normal number.
+    """Floating point: `digits` significant bits; the smallest normal number is 2**least.
 
     Numbers from `overflow` on become infinite. Without denormals, those below the smallest normal
     number become a zero of their sign.
@@ -47,12 +47,12 @@ class Floating:
 
     @property
     def errors(self) -> tuple[float, float]:
-        """Of the nearest number: relative, and absolute."""
+        """The largest errors of rounding to nearest: relative, and absolute."""
         smallest = self.least - self.digits if self.denormals else self.least
         return 2.0**-self.digits, 2.0**smallest
 
     def round(self, values: NDArray[Any], whole: Callable[[Any], Any]) -> NDArray[Any]:
-        """Round by `whole` to whole units of the last digit."""
+        """Round to whole units of the last digit. whole: np.rint or np.trunc."""
         smallest = self.least + 1 if self.denormals else self.least - self.digits  # may not be 0
         unit = np.ldexp(1.0, np.maximum(np.frexp(values)[1], smallest) - self.digits)
         result = whole(values / unit) * unit
@@ -76,7 +76,7 @@ class Fixed:
 
     @property
     def is_binary(self) -> bool:
-        """Whether float32 holds each number exactly, rather than the one nearest to it."""
+        """Whether float32 holds each number exactly. If not, the nearest float32 stands for it."""
         return self.steps & (self.steps - 1) == 0
 
     @property
@@ -86,11 +86,14 @@ class Fixed:
 
     @property
     def errors(self) -> tuple[float, float]:
-        """Of the nearest number: relative, and absolute."""
+        """The largest errors of rounding to nearest: relative, and absolute."""
         return 0.0, 0.5 / self.steps + (0.0 if self.is_binary else self.largest * 2.0**-25)
 
     def round(self, values: NDArray[Any], whole: Callable[[Any], Any]) -> NDArray[Any]:
-        """Round by `whole` to whole steps; one just below a whole is it, as its float32 may be."""
+        """Round to whole steps. whole: np.rint or np.trunc.
+
+        When chopped, a value just below a whole step becomes that step: its float32 may lie there.
+        """
         steps = np.nan_to_num(values, nan=0.0, posinf=self.most, neginf=self.least) * self.steps
         if whole is np.trunc and not self.is_binary:
             steps = steps + np.copysign(JUST_BELOW, steps)
@@ -194,10 +197,10 @@ FF8 = Arithmetic(
     12,
     Fixed(255, -2040, 2040),
 )
-"""What a texture environment clamps to [0, 1] is left with 8 bits, which section 2.13.9 of OpenGL
-1.3 asks for where the framebuffer has as many. Assumed here: the steps of rc9, rounding to nearest
-even, and that a stage reaches as far as its scale of 4 can take it, as the specification clamps its
-result alone."""
+"""A texture environment clamps its results to [0, 1] and keeps 8 bits, as section 2.13.9 of OpenGL
+1.3 asks if the framebuffer has 8. Assumed here: the steps of rc9; rounding to nearest even; within
+a stage, the range that a scale of 4 can reach, since the specification clamps only the stage's
+result."""
 
 _BOTH = (row for one in (FP24, FP16, FX12, RC9) for row in (one, _chopping(one)))
 ARITHMETICS = {row.name: row for row in (FP32, *_BOTH, FF8)}

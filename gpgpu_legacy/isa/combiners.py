@@ -1,6 +1,6 @@
 """How a texture unit combines colours without a program (OpenGL 1.3, section 3.8.13).
 
-The names are OpenGL's. `ir.py` has the units, since they know the targets of textures.
+The names are OpenGL's. program.py has the units, since they know the targets of textures.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import Enum
 from gpgpu_legacy.decorators import frozen
 
 UNCLAMPED = "CLAMP_FRAGMENT_COLOR FALSE"
-"""The state of ARB_color_buffer_float: no unit clamps its result, as float textures want it."""
+"""The state of ARB_color_buffer_float in which no unit clamps its result, for float textures."""
 
 
 class CombinerMode(Enum):
@@ -38,7 +38,7 @@ class CombinerFunction(Enum):
 
     @property
     def arity(self) -> int:
-        """Its number of arguments."""
+        """The number of arguments."""
         return {CombinerFunction.REPLACE: 1, CombinerFunction.INTERPOLATE: 3}.get(self, 2)
 
 
@@ -48,7 +48,7 @@ DOT_PRODUCTS = (CombinerFunction.DOT3_RGB, CombinerFunction.DOT3_RGBA)
 class CombinerSource(Enum):
     """The sources of an argument.
 
-    The values of TEXTURE0 and so on, which come with ARB_texture_env_crossbar, are their units.
+    TEXTURE0 to TEXTURE7 come with ARB_texture_env_crossbar. Their values are their units.
     """
 
     TEXTURE = "TEXTURE"
@@ -66,7 +66,7 @@ class CombinerSource(Enum):
 
 
 class CombinerOperand(Enum):
-    """The part of its source that an argument takes. The values are those of its properties."""
+    """The part of its source that an argument takes. Its value is (is_alpha, is_complement)."""
 
     SRC_COLOR = (False, False)
     ONE_MINUS_SRC_COLOR = (False, True)

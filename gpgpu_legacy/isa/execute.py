@@ -2,8 +2,8 @@
 
 An instruction fetches its sources with their swizzles and signs, operates as in the opcode's row,
 rounds and saturates, and stores the components that its write mask lets through. A Domain defines
-the values, and where registers keep them. One is below: the components of temporaries that results
-depend on.
+the values, and where registers keep them. One domain is below: its values are the components of
+temporaries that a result depends on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ V = TypeVar("V")
 ALL = (0, 1, 2, 3)
 
 Components = tuple[int, ...]
-"""Components of a register, in ascending order; of a source, before its swizzle."""
+"""Components of a register, each 0 to 3."""
 
 
 MOST_TRIPS = 255
@@ -63,9 +63,10 @@ class Domain(ABC, Generic[V]):
 
     @abstractmethod
     def read(self, register: Register, components: Components, *, coordinate: bool) -> V:
-        """Components of a register, in this order; of a result, to keep what a test masks.
+        """Components of a register, in this order.
 
-        coordinate: for a texture unit, which takes an attribute as it is interpolated.
+        A destination is read to keep what a test masks. coordinate: whether a texture unit reads
+        them; it takes an attribute as it is interpolated.
         """
 
     @abstractmethod
@@ -76,14 +77,14 @@ class Domain(ABC, Generic[V]):
     def look_up(
         self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, V]:
-        """The wanted components, by groups, of the texel at what the opcode's row gives."""
+        """The wanted components of a texel, by groups. coordinates: what `evaluate` gives."""
 
     @abstractmethod
     def discard(self, condition: Any) -> None:
-        """End the fragments for which a KIL's condition, the result of a comparison, holds."""
+        """Discard the fragments for which a KIL's condition holds."""
 
     def in_quad(self, fetched: Callable[[], V]) -> Sequence[V]:
-        """What `fetched` gives at the fragments (0, 0), (1, 0) and (0, 1) of the quad."""
+        """The values of `fetched` at the fragments (0, 0), (1, 0) and (0, 1) of the quad."""
         raise NotImplementedError
 
     def leave(self, condition: Any) -> None:
@@ -103,7 +104,7 @@ class Domain(ABC, Generic[V]):
         """The value clamped to [0, 1]."""
 
     def rounded(self, value: V) -> V:
-        """A result in the number format of the registers."""
+        """A result, rounded to the number format of the registers."""
         return value
 
     def step(self, number: int, instruction: Instruction) -> None:
@@ -111,7 +112,7 @@ class Domain(ABC, Generic[V]):
         execute_instruction(instruction, self)
 
     def groups(self, components: Components) -> Iterable[Components]:
-        """The components that a componentwise instruction computes together: each by itself."""
+        """The components that an instruction computes together; by default each by itself."""
         return [(component,) for component in components]
 
     def compose(self, values: Sequence[V]) -> V:
@@ -130,10 +131,11 @@ class Domain(ABC, Generic[V]):
 class Event(Enum):
     """What a run counts of an instruction: fragments, or squares of fragments of a pass.
 
-    EXECUTED and the rest only of programs with branches; a KIL is counted as if it discarded none.
-    IN_QUADS, IN_BLOCKS: the fragments of squares, of 2 and BLOCK along each side, in which any
-    executes it. TAKEN: the test of an IF or a BRK holds. QUADS, BLOCKS: squares in which a test is
-    executed; in DIVERGENT ones it holds for some and not for all.
+    EXECUTED and the events after it are counted only in programs with branches, and as if a KIL
+    discarded none. IN_QUADS, IN_BLOCKS: the fragments of squares, with sides of 2 and of BLOCK, in
+    which any fragment executes the instruction. TAKEN: the fragments for which the test of an IF or
+    a BRK holds. QUADS, BLOCKS: the squares in which a test is executed. In divergent ones it holds
+    for some fragments and not for all.
     """
 
     UNDEFINED = "undefined result"
@@ -148,10 +150,10 @@ class Event(Enum):
 
 
 BLOCK = 32
-"""Fragments that branch together: about 1000 on a GeForce 6 or 7."""
+"""The side of a square of fragments that branch together: about 1000 on a GeForce 6 or 7."""
 
 Tally = Counter[tuple[Program, int, Event]]
-"""By program, number among its instructions and event."""
+"""Counts by program, number of the instruction in it, and event."""
 
 
 @lru_cache(maxsize=256)
@@ -161,7 +163,7 @@ def undefined_for_some(program: Program) -> tuple[Numbered, ...]:
 
 
 def execute(program: Program, domain: Domain[Any]) -> None:
-    """Walk a program: each of its instructions, as the domain's `step` has it."""
+    """Execute a program. The domain's `step` executes each instruction."""
     _walk(program.body, domain)
 
 
@@ -195,7 +197,7 @@ def execute_instruction(
         codes = {} if test is None else {group: fetch(test.src, group, domain) for group in results}
 
         def store(register: DestinationRegister, group: Components, result: Any) -> None:
-            """Under the test, if there is one."""
+            """Store a result, under the test if there is one."""
             if test is not None:
                 before = domain.read(register, group, coordinate=False)
                 result = RELATIONS[test.relation](codes[group], 0.0, result, before)
@@ -287,8 +289,8 @@ def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
 
     The instruction is executed on sets instead of numbers; every operation unites its operands'
     sets. So a dot product of three components does not depend on the fourth. The operand of a KIL
-    and the test of a branch count for all four. Of an instruction that sets the condition code, its
-    dependences count, too.
+    and the test of a branch count for all four. If the instruction sets the condition code, the
+    components that it writes count, too: the code is read from them.
     """
     domain = _MadeOf()
     execute_instruction(instruction, domain)
@@ -297,7 +299,7 @@ def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
 
 @frozen
 class _Value(Symbol):
-    """A value of which only its dependences are known."""
+    """A value of which only the dependences are known."""
 
     parts: Parts
 
@@ -319,7 +321,7 @@ def _united(values: Iterable[Any]) -> _Value:
 
 
 class _MadeOf(Domain[_Value]):
-    """parts: the dependences of each component of the result."""
+    """The domain of dependences. parts: those of each component of the result."""
 
     def __init__(self) -> None:
         self.parts: dict[int, Parts] = {}

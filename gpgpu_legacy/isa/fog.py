@@ -23,9 +23,9 @@ FOG_FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
     Fog.LINEAR: lambda c, params: (params[2] - c) * params[3],
 }
 
-"""The share of the fragment's colour that is visible, before it is clamped to [0, 1].
+"""Functions for the visible share of the fragment's colour, before it is clamped to [0, 1].
 
-From the fog coordinate and the components of state.fog.params.
+Each takes the fog coordinate and the components of state.fog.params.
 """
 
 

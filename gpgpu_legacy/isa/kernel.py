@@ -1,9 +1,9 @@
 """A compute kernel: statements of the IR with one entry point, and the arrays that it uses.
 
 The names are GLSL's, and GLSL's implicit conversions are explicit. There are no pointers, function
-calls or jumps; control flow is Loop, If and Choice. Each variable's name is its own in the kernel:
-the reader renames shadowed ones. Below are the dependences of control flow: on variables, uniforms
-and data.
+calls or jumps; control flow is Loop, If and Choice. Each variable's name is unique in the kernel:
+the reader renames shadowed ones. Functions below find the variables, uniforms and data that control
+flow depends on.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ def parts(*nodes: Node) -> Iterator[Expression]:
 
 
 def assigned(statement: Statement) -> Variable | None:
-    """The variable that a statement declares or assigns, also in part; None if none."""
+    """The variable that a statement declares or assigns, even in part; None for others."""
     return statement.variable if isinstance(statement, Declare | Assign) else None
 
 
 def assigned_names(*statements: Statement) -> set[str]:
-    """The variables that statements declare or assign, nested ones included."""
+    """The names of variables that statements declare or assign, nested ones included."""
     variables = map(assigned, statements_below(statements))
     return {variable.name for variable in variables if variable is not None}
 
 
 def variable_names(*nodes: Node) -> set[str]:
-    """The private variables that occur in nodes."""
+    """The names of the private variables that occur in nodes."""
     statements = [node for node in nodes if not isinstance(node, Expression)]
     return assigned_names(*statements) | {
         part.variable.name
@@ -101,7 +101,7 @@ class StorageBuffer:
 
     @property
     def array(self) -> Array:
-        """The array that accesses name."""
+        """The buffer as the Array of its accesses."""
         return Array(self.name, FLOAT)
 
 
@@ -140,7 +140,7 @@ def numbered(kernel: Kernel) -> Kernel:
 
 
 def with_inside(kernel: Kernel, unproven: Collection[int]) -> Kernel:
-    """A numbered kernel with all loads and stores marked as inside, except those numbers."""
+    """A numbered kernel with all loads and stores marked as inside, except the unproven numbers."""
 
     def marked(element: Element) -> Element:
         return replace(element, is_inside=element.number not in unproven)
@@ -158,7 +158,7 @@ def _with_accesses(kernel: Kernel, change: Callable[[Element], Element]) -> Kern
 
 
 def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int) -> PlanError:
-    """The error for the access of that number. lengths: elements of the buffers, by name."""
+    """The error for the access of that number. lengths: the elements of each buffer, by name."""
     accesses = (part for part in parts(*numbered(kernel).body) if isinstance(part, Element))
     element = next(access for access in accesses if access.number == number)
     array = element.array
@@ -167,7 +167,7 @@ def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int)
 
 
 def outside_error(kernel: Kernel, element: Element, index: int, length: int) -> PlanError:
-    """The error for an access outside an array of that length, from whichever machine finds it."""
+    """The error for an access outside an array of that length, on every machine."""
     line = f":{element.line}" if element.line else ""
     return PlanError(
         f"{kernel.name}{line}: an invocation reaches outside of {element.array.name}, which has "
@@ -212,7 +212,7 @@ def _controlling(body: tuple[Statement, ...]) -> list[Expression]:
 
 
 def uniform_loops(kernel: Kernel) -> frozenset[int]:
-    """The `id`s of the loops whose iterations execute the same operations on other data.
+    """The `id`s of the loops whose iterations execute the same operations on different data.
 
     The body of such a loop assigns no variable that outlives an iteration and that a condition of
     the kernel depends on, and no condition in the body depends on what the loop's step assigns.
@@ -236,7 +236,7 @@ def _behind(
 ) -> dict[str, list[Expression]]:
     """The variables that values depend on in the body, directly or indirectly.
 
-    Each has all values that are assigned to it: names are unique in a kernel.
+    Each is mapped to all values assigned to it: names are unique in a kernel.
     """
     definitions = defaultdict[str, list[Expression]](list)
     for statement in statements_below(body):
@@ -252,7 +252,7 @@ def _behind(
 
 
 def _conditions(body: tuple[Statement, ...]) -> list[Expression]:
-    """The expressions that decide which statements, and which operands that count, are executed."""
+    """The conditions of statements, and of choices between operands whose evaluation counts."""
     choices = (part.operands for part in parts(*body) if isinstance(part, Choice))
     return [
         *(s.condition for s in statements_below(body) if isinstance(s, If | Loop)),

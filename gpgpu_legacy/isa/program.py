@@ -2,7 +2,7 @@
 
 The names are those of the extension (GL_ARB_fragment_program, revision 28, section 3.11). A program
 is a tuple of instructions, each of which reads up to three sources and writes one destination under
-a write mask. Those of branches and loops, which only NV_fragment_program2 has, make it a tree.
+a write mask. Instructions of branches and loops, which only NV_fragment_program2 has, make a tree.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Src:
     """A source operand: a register, and a selector and a sign for each component.
 
     Only the extended swizzle of SWZ mixes signs or selects constants; other operands have one sign
-    for all components. A scalar operand selects one component four times. absolute: the sign is one
-    of the absolute value, as only NV_fragment_program has it.
+    for all components. A scalar operand selects one component four times. absolute: whether the
+    sign is that of the absolute value, which only NV_fragment_program has.
     """
 
     register: SourceRegister
@@ -143,7 +143,7 @@ class Src:
 
     @property
     def number(self) -> float | None:
-        """The first component, if the operand is a constant."""
+        """The first component, if the operand is a constant; else None."""
         register = self.register
         if not isinstance(register, Parameter) or register.space is not ParameterSpace.CONSTANT:
             return None
@@ -192,7 +192,7 @@ class TextureTarget(Enum):
 
     @property
     def coordinates(self) -> int:
-        """The number of s, t and r that a lookup reads."""
+        """The number of coordinates, of s, t and r, that a lookup reads."""
         return _COORDINATES.get(self, 3)
 
 
@@ -230,9 +230,9 @@ class Span:
 class TextureUnit:
     """An enabled texture unit of OpenGL 1.3.
 
-    mode: of TEXTURE_ENV_MODE. rgb, alpha: what the mode computes; of COMBINE, what was set.
-    color: TEXTURE_ENV_COLOR; None leaves it to the pass, as `state.texenv[number].color`. span: of
-    its line in the text.
+    mode: the value of TEXTURE_ENV_MODE. rgb, alpha: what the mode computes; for COMBINE, what was
+    set. color: TEXTURE_ENV_COLOR; None leaves it to the pass, as `state.texenv[number].color`.
+    span: the position of the unit's line in the text.
     """
 
     number: int
@@ -245,14 +245,15 @@ class TextureUnit:
 
     @property
     def sources(self) -> tuple[CombinerSource, ...]:
-        """The sources of its arguments."""
+        """The sources of the arguments of both combiners."""
         return tuple(a.source for a in self.rgb.arguments + self.alpha.arguments)
 
 
 @frozen
 class FixedFunction:
-    """The state of a card without programs. units: in ascending order. clamped: whether each unit
-    clamps its result to [0, 1].
+    """The state of a card without programs.
+
+    units: in ascending order. clamped: whether each unit clamps its result to [0, 1].
     """
 
     units: tuple[TextureUnit, ...]
@@ -262,14 +263,16 @@ class FixedFunction:
 CONDITION = Temporary("CC")
 """The condition code register of NV_fragment_program, 0 at first (section 3.11.3.X).
 
-A component holds the number that was compared with zero, of which a test sees no more than that.
+A component holds the number itself, though a test sees only how it compares with zero.
 """
 
 
 @frozen
 class CodeTest:
-    """A test of the condition code. relation: of RELATIONS, to zero. src: its swizzle of CONDITION;
-    of TR and FL, which are EQ and NE of no component, it selects zeros.
+    """A test of the condition code.
+
+    relation: a key of RELATIONS; it compares with zero. src: a swizzle of CONDITION. TR and FL are
+    EQ and NE of a swizzle that selects zeros.
     """
 
     relation: str
@@ -278,11 +281,12 @@ class CodeTest:
 
 @frozen
 class Instruction:
-    """An instruction. mnemonic: without suffixes. saturate: it has `_SAT`.
+    """An instruction.
 
-    dst: None for KIL and the instructions of branches and loops. origin: the line that a compiler
-    made it from, as `FILE:LINE: TEXT`; empty if there is none. test: of the condition code, which
-    masks what is written, or decides; None if it always does. sets_condition: it has a C, and so
+    mnemonic: without suffixes. dst: None for KIL and the instructions of branches and loops.
+    saturate: whether it has `_SAT`. origin: the line that a compiler made it from, as `FILE:LINE:
+    TEXT`; empty if there is none. test: the test of the condition code that masks what is written,
+    or decides a branch or a KIL; None if there is none. sets_condition: whether it has a C, and so
     writes its result to the condition code, too. precision: R, H, X or empty, the least that the
     text asks of the arithmetic.
     """
@@ -315,17 +319,17 @@ class Instruction:
 
     @property
     def components(self) -> tuple[int, ...]:
-        """The components that it computes; of a KIL's operand, all."""
+        """The components that it writes; without a destination, all four."""
         return (0, 1, 2, 3) if self.dst is None else self.dst.components
 
     def needs_option(self, known: Collection[str] = ()) -> bool:
-        """Whether it needs an option of NVIDIA's that is not among the known ones."""
+        """Whether it needs an option of NVIDIA's that is not in `known`."""
         option, tested = self.opcode.option, self.test is not None or self.sets_condition
         return bool(option and option not in known) or (tested and not known)
 
     @property
     def written(self) -> tuple[tuple[str, int], ...]:
-        """The components of temporaries that it writes, each with the name."""
+        """The components of temporaries that it writes: the register's name and 0 to 3."""
         registers = {self.register, CONDITION if self.sets_condition else None}
         names = [r.name for r in registers if isinstance(r, Temporary)]
         return tuple((name, c) for name in names for c in self.components)
@@ -392,9 +396,10 @@ class Program:
 
     temporaries, parameters, attributes: the declarations of the text, in its order. name: of the
     program in messages, usually a file's path. options: the names after OPTION, in the order of the
-    text. state: what the program implements; None if it was written as a program. names: those that
-    the source it was compiled from gives to texture image units and attributes. Names and spans do
-    not take part in equality: two programs are equal if they declare and execute the same.
+    text. state: the fixed-function state that the program implements; None if it was written as a
+    program. names: texture image units and attributes, with their names in the source that it was
+    compiled from. Names and spans do not take part in equality: two programs are equal if they
+    declare and execute the same.
     """
 
     instructions: tuple[Instruction, ...]
@@ -465,9 +470,7 @@ class Program:
 
     @cached_property
     def color_outputs(self) -> int:
-        """The number of colours that the program needs: 1 more than the largest n of
-        result.color[n].
-        """
+        """The number of colours that the program needs: 1 + the largest n of result.color[n]."""
         written = [i.register for i in self.instructions]
         results = [r for r in written if isinstance(r, ResultRegister)]
         return max((r.index for r in results if r.kind is ResultKind.COLOR), default=0) + 1
@@ -504,7 +507,7 @@ class Program:
 
 
 def _body(numbered: Iterator[Numbered]) -> tuple[Body, Numbered | None]:
-    """The instructions up to the mark that ends their block, and that mark; None at the end."""
+    """The instructions up to the mark that ends their block, and the mark, or None at the end."""
     parts: list[Numbered | Branch | Repetition] = []
     for step in numbered:
         match step[1].mnemonic:

@@ -1,7 +1,7 @@
 """The values of GL state: the caller's, GL's initial values, and values derived from both.
 
 Section 3.11.3.2 of the extension says what is derived from what; the initial values are those of
-the GL 1.5 specification, section 6.2. State vectors have their canonical names
+the GL 1.5 specification, section 6.2. State vectors go by their canonical names
 (isa/state_bindings.py).
 """
 
@@ -72,7 +72,7 @@ def _given_vector(name: str, value: object) -> Vec4:
 
 
 def _numbers(value: object) -> _Matrix:
-    """The numbers in a value; none if there are other things in it."""
+    """The numbers in a value; an empty array if there is anything else in it."""
     try:
         return np.atleast_1d(np.asarray(value, np.float64))
     except (TypeError, ValueError):
@@ -103,7 +103,7 @@ _INITIAL: Mapping[str, Vec4] = {
     "fog.params": (1.0, 0.0, 1.0, 1.0),
     "depth.range": (0.0, 1.0, 1.0, 1.0),
 }
-"""By name, without the face of a material."""
+"""GL's initial values, by name without the face of a material."""
 
 _Matrix = NDArray[np.float64]
 
@@ -139,7 +139,7 @@ def _rounded(vector: Iterable[float]) -> Vec4:
 def _derived(  # noqa: PLR0911 - a case each
     names: tuple[str, ...], indices: tuple[int, ...], given: Mapping[str, Vec4]
 ) -> Vec4:
-    """GL's initial value of a state vector, or what it is derived from."""
+    """The value of a state vector that is not given: GL's initial value, or a derived one."""
 
     def state(name: str) -> Vec4:
         return state_vector(f"state.{name}", given)

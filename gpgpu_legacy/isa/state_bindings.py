@@ -35,7 +35,7 @@ class StateNode:
 
     @property
     def paths(self) -> dict[str, tuple[StateNode, ...]]:
-        """The nodes whose names may come next, behind the implied one that was omitted, if any."""
+        """The names that may come next, each with its nodes: two if an implied one is omitted."""
         paths: dict[str, tuple[StateNode, ...]] = {node.name: (node,) for node in self.following}
         for node in self.following:
             for behind in node.following if node.implied else ():
@@ -100,10 +100,10 @@ class StateElement:
 
 @frozen
 class StateBinding:
-    """What a binding names.
+    """The state that a binding names.
 
     vectors: the canonical names of its state vectors: one, or the rows of a matrix.
-    is_single: it names one vector, and neither a matrix nor a range of rows.
+    is_single: whether it names one vector, and neither a matrix nor a range of rows.
     length: how many of the elements belong to the binding; a swizzle may follow.
     """
 

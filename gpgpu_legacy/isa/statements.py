@@ -29,7 +29,7 @@ from gpgpu_legacy.isa.types import Axes, Components, Operator, Type
 def multiply_add(value: Expression) -> tuple[Expression, Expression, Expression] | None:
     """The factors and the addend of a multiply-add that may be rounded once; None for others.
 
-    A sum of two products is not one: which of them would be rounded by itself is undefined.
+    A sum of two products is not one: it is undefined which product would be rounded by itself.
     """
     if not _contracts(value, Operator.ADD):
         return None
@@ -45,7 +45,7 @@ def _contracts(value: Expression, operator: Operator) -> bool:
 
 
 def uncontracted(value: Expression, *operands: Expression) -> Expression:
-    """The expression with every operation rounded by itself, but for those within operands."""
+    """The expression with every operation rounded by itself, except those within `operands`."""
 
     def apart(part: Expression) -> Expression:
         if isinstance(part, Operation) and part.contracts:
@@ -60,7 +60,7 @@ def rebuilt(
     change: Callable[[Expression], Expression],
     kept: Iterable[Expression] = (),
 ) -> Expression:
-    """The expression with each part changed, inner ones first, but for those that are kept."""
+    """The expression with each part changed, inner ones first, except those in `kept`."""
     done = {id(part): part for part in kept}
 
     def again(part: Expression) -> Expression:
@@ -156,7 +156,7 @@ class For:
 
 @frozen
 class Break:
-    """The innermost loop ends."""
+    """Ends the innermost loop."""
 
 
 @frozen
@@ -184,7 +184,7 @@ class Barrier:
 
 @frozen
 class Return:
-    """The invocation ends."""
+    """Ends the invocation."""
 
 
 Statement = (
@@ -219,7 +219,7 @@ class Call(Joined):
 
 
 def computes(value: Expression) -> bool:
-    """Whether it computes, rather than only reads, loads or joins numbers."""
+    """Whether an expression computes, rather than only reads, loads or joins numbers."""
     return any(isinstance(part, Operation | Call) for part in walk(value))
 
 
@@ -252,7 +252,7 @@ def nested(statement: Statement) -> tuple[Statement, ...]:
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
-    """The expressions of a statement itself."""
+    """The expressions that stand directly in a statement."""
     parts = (getattr(statement, name) for name in statement.__match_args__)
     return tuple([part for part in parts if isinstance(part, Expression)])
 
@@ -267,7 +267,7 @@ def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
 def read_first(statements: Iterable[Statement]) -> dict[tuple[Variable, int], None]:
     """The components of variables that statements read before they write them, in that order.
 
-    A loop has at least one trip.
+    Every loop is taken to have at least one trip.
     """
     written: set[tuple[Variable, int]] = set()
     early: dict[tuple[Variable, int], None] = {}

@@ -50,12 +50,12 @@ class Type(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes in memory."""
+        """The size in memory, in bytes."""
         return self.width * (8 if self.kind is Kind.DOUBLE else 4)
 
     @property
     def word(self) -> str:
-        """GLSL's name of it."""
+        """GLSL's name for the type."""
         return self.kind.value if self.width == 1 else f"{_PREFIXES[self.kind]}vec{self.width}"
 
 
@@ -133,12 +133,12 @@ class Operator(Enum):
     IS_NAN = "isnan"
     SELECT = "where"
     REMAINDER = "remainder"  # of whole numbers: the rest of DIVIDE, which rounds towards 0
-    SATURATE = "saturate"  # clamped to [0, 1]; a NaN becomes 0, where it is exact
+    SATURATE = "saturate"  # clamped to [0, 1]; in exact code a NaN becomes 0
     ROUND = "round to the registers' format"
     HALF = "half"  # rounded to float16
     TO_INT = "to int"  # of a float that is a whole number
     TO_FLOAT = "to float"
-    CONVERT = "convert"  # to the type of the result; what is out of range becomes the nearest
+    CONVERT = "convert"  # to the type of the result; a float out of range becomes the nearest
 
     __hash__ = object.__hash__  # members are keys of many dicts
 

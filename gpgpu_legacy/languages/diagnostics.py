@@ -19,15 +19,15 @@ MOST_FAULTS = 20
 _LONGEST_NAME = 40
 
 MOST_COMPARED = 500
-"""A misspelt word is compared with only the first of the known words: each takes up to 0.1 ms."""
+"""A misspelt word is compared with at most so many known words: each takes up to 0.1 ms."""
 
 
 @dataclass(eq=False)
 class FaultError(Exception):
     """One fault of a text.
 
-    section: of the specification. at: the token at fault, or an offset in characters; the text's
-    length for a fault of the whole text, such as a program that is too long.
+    section: the specification's section. at: the token at fault, or an offset in characters. A
+    fault of the whole text, such as a program that is too long, is at the text's length.
     """
 
     problem: str
@@ -37,19 +37,19 @@ class FaultError(Exception):
 
     @property
     def offset(self) -> int:
-        """In characters."""
+        """The offset of the fault, in characters."""
         return self.at if isinstance(self.at, int) else offset_of(self.at)
 
 
 class EarlierFaultError(Exception):
-    """A statement that is wrong only because of an earlier fault, and is not reported."""
+    """A statement is wrong only because of an earlier fault; this is not reported."""
 
 
 class Text:
     """A program's text, which turns offsets into lines and columns."""
 
     def __init__(self, text: str, name: str) -> None:
-        """name: of the text in messages, usually a file's path."""
+        """name: the text's name in messages, usually a file's path."""
         self.text, self.name = text, name
         self._starts = [0]
         for line in text.split("\n"):
@@ -92,7 +92,7 @@ def shortened(word: str) -> str:
 def meant(word: str, known: Iterable[str], before: str = "") -> str:
     """A question that suggests the known word most similar to `word`, with a space at its end.
 
-    Empty if none of the first MOST_COMPARED is similar. before: what comes before the word.
+    Empty if none of the first MOST_COMPARED words is similar. before: put before the known word.
     """
     if len(word) > _LONGEST_NAME:
         return ""

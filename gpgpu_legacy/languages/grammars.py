@@ -1,4 +1,4 @@
-"""Grammars, with their parsing tables kept for later processes.
+"""Opens grammars, and keeps their parsing tables for later processes.
 
 Building the tables takes several times as long as reading them.
 """
@@ -19,13 +19,13 @@ from lark.lexer import TerminalDef
 from gpgpu_legacy import code_cache
 
 _from_tables: Callable[..., Lark] = Lark._load_from_dict
-"""The name by which parsers that Lark writes as modules are called."""
+"""The method by which the parser modules that Lark generates load their tables."""
 
 
 def open_grammar(package: str, *, transformer: Any = None, **options: Any) -> Lark:
-    """The LALR parser of the file grammar.lark of a package. options: Lark's.
+    """The LALR parser of a package's grammar.lark, which imports no other grammar.
 
-    The grammar imports no other. transformer: converts the trees.
+    transformer: converts the trees. options: Lark's.
     """
     # Importing importlib.resources would take longer than reading the file.
     grammar = (get_data(package, "grammar.lark") or b"").decode("utf-8")

@@ -13,22 +13,23 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Program
 
 MOST_CHARACTERS = 2**20
-"""Characters of a program's text, and bytes of its file. The longest program of this package, an
-unrolled product of 8192² matrices, has 700 000.
+"""The most characters of a program's text, and bytes of its file. The longest program of this
+package, an unrolled product of 8192² matrices, has 700 000 characters.
 """
 
 
 @frozen
 class Language:
-    """A shader language: a folder of languages/ has one, as LANGUAGE in its language.py.
+    """A shader language, which the language.py of its folder defines as LANGUAGE.
 
-    name: the language and its version. assemble: turns a text into a Program; its second argument
-    is the text's name, a file's path, and the third one CompilerOptions, if the language
-    `compiles`. It raises AssemblyError for a text that breaks the language's rules, and InputError
-    for one of more than MOST_CHARACTERS. suffixes: of its files, in lower case. header: the
-    characters that begin every program in it, and no program in another language; empty without
-    one. sign: a pattern that a text without a header has somewhere, if its file's suffix tells
-    nothing. owns: whether a Program is in the language. print: its canonical text.
+    name: the language and its version. assemble: turns a text into a Program. Its arguments are the
+    text, the text's name (usually a file's path) and, if the language `compiles`, CompilerOptions.
+    It raises AssemblyError for a text that breaks the language's rules, and InputError for one of
+    more than MOST_CHARACTERS. suffixes: the suffixes of its files, in lower case. header: the first
+    characters of every program in the language, and of no other program; may be empty. sign: a
+    pattern found in texts without a header; it decides if the file's suffix does not. compiles:
+    whether `assemble` takes CompilerOptions. owns: whether a Program is in the language. print:
+    gives a Program's canonical text.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Language:
 
 
 def later(place: str) -> Callable[..., Any]:
-    """A function that is imported when it is called. place: `module:name`."""
+    """A function that is imported only when it is called. place: `module:name`."""
 
     def call(*given: Any) -> Any:
         return resolve_name(place)(*given)
@@ -52,12 +53,13 @@ def later(place: str) -> Callable[..., Any]:
 
 @frozen
 class CompilerOptions:
-    """What a text in Cg, HLSL or GLSL is compiled with.
+    """Options for compiling a text in Cg, HLSL or GLSL.
 
-    entry: the function; main or the only one if it is empty. folder: of the text, where #include
-    looks. root: a folder around it that #include does not leave. defines: macros. lenient: whether
-    to take what GLSL ES forbids. mathematics: of what languages define otherwise; the language's
-    own if it is empty. profile: of PROFILES, or none.
+    entry: the function to compile; if empty, main or the only one. folder: the text's folder, in
+    which #include looks. root: a folder around it that #include does not leave. defines: macros and
+    their values. lenient: whether to accept what GLSL ES forbids. mathematics: a key of MATHEMATICS
+    in shading/library.py; if empty, the language's own. profile: a key of PROFILES in
+    shading/emit.py, or empty.
     """
 
     entry: str = ""

@@ -43,8 +43,8 @@ def is_program_file(name: str) -> bool:
 def split_entry(name: str) -> tuple[str, str, dict[str, str]]:
     """The file, the function and the macros of `FILE.cg:function,NAME=VALUE,NAME`.
 
-    The function is empty, and there are no macros, where the name has none, and for a file in a
-    language that is not compiled.
+    The function is empty and there are no macros if the name has none, or if the file's language
+    is not compiled.
     """
     match = _entry().fullmatch(name)
     if match is None:
@@ -63,8 +63,8 @@ def _entry() -> re.Pattern[str]:
 def language_of(text: str, name: str = "") -> Language:
     """The language of a text's header, or else of its file's suffix, or else of its sign.
 
-    A text of another version is told so by the language's `assemble`, in an AssemblyError, and one
-    without a known header by the first language's.
+    A header counts whatever its version; `assemble` raises AssemblyError for an unknown version. A
+    text that matches nothing gets the first language, whose `assemble` reports the fault.
     """
     file = split_entry(name)[0].lower()
     for language in languages():
@@ -80,10 +80,10 @@ def program_of(
 ) -> Program:
     """The Program of a text in any shader language.
 
-    name: usually its file's path, maybe with an entry and macros. lenient: whether to take what its
-    language forbids and drivers took. mathematics, profile: of CompilerOptions, or empty. #include
-    reads files beside the text's own, and where that is below the current folder, in all of the
-    current folder.
+    name: usually its file's path, maybe with an entry and macros. lenient: whether to accept what
+    the language forbids and drivers accepted. mathematics, profile: as in CompilerOptions;
+    InputError for a language that is not compiled. #include reads files in the text's folder or, if
+    that is below the current folder, anywhere in the current folder.
     """
     from gpgpu_legacy.languages.arb.parser import with_header_first
 
@@ -104,14 +104,14 @@ def program_of(
 
 @lru_cache(maxsize=64)
 def kernel_of(text: str, name: str) -> Kernel:
-    """The kernel of a compute shader's text. name: of the text in messages."""
+    """The kernel of a compute shader's text. name: the text's name in messages."""
     from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 
     return parse_kernel(text, name)
 
 
 def own_language(program: Program) -> Language:
-    """The language that a Program is in: of one that was compiled, ARB_fragment_program."""
+    """The language of a Program; for a compiled one, ARB_fragment_program."""
     return next(language for language in languages() if language.owns(program))
 
 
@@ -119,7 +119,6 @@ def own_language(program: Program) -> Language:
 def disassemble(program: Program) -> str:
     """The program's canonical text in its own language, which assembles to the same Program.
 
-    program: what `assemble` returns; of a text in Cg or GLSL, ARB_fragment_program is its own
-    language.
+    program: as `assemble` returns it. A program in Cg or GLSL is printed in ARB_fragment_program.
     """
     return own_language(program).print(program)

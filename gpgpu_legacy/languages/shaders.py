@@ -28,7 +28,7 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
     if not text.startswith(HEADER):
         return program_of(text, f"shaders/{path}")
     own = ("characters", "instructions", "alu_instructions", "texture_instructions")
-    limits = replace(DEFAULT_LIMITS, **dict.fromkeys(own, len(text)))  # it is the package's own
+    limits = replace(DEFAULT_LIMITS, **dict.fromkeys(own, len(text)))  # enough for any text
     return assemble(text, f"shaders/{path}", limits=limits)
 
 

@@ -1,4 +1,4 @@
-"""Locks that a child process finds free, whatever the threads of its parent held."""
+"""Locks that are free in a forked process, whatever the threads of its parent held."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _Lock = TypeVar("_Lock", Lock, RLock)
 
 
 def held_across_forks(lock: _Lock) -> _Lock:
-    """The lock. This process holds it while it forks, so that a child finds no half-made state.
+    """Return the lock, which this process now holds whenever it forks.
 
-    Windows has no forks.
+    So a child finds the lock free, and no half-made state. Windows has no forks.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(

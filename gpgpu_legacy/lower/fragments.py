@@ -84,11 +84,11 @@ class ShaderKey:
     optimise these better than run-time values; but if one shader must work for textures of any
     size, no lookup is folded, and no unit has an extent. targets: the formats of the targets. The
     code rounds a colour to 8 or 16 bits itself, since drivers differ in that. bent: the attributes
-    that the program reads, or its fog, whose corner values do not lie in a plane; each triangle has
-    its own. exact: a multiply-add is rounded twice, and operations on 0 and 1 are not simplified;
-    otherwise a multiply-add may be rounded once, and a product with a constant 0 may become 0.
-    Either way no sum is reordered. writes: how the colours get to the targets; shaders that are
-    drawn do no more than its alpha test.
+    of the program and its fog whose corner values do not lie in a plane; each triangle has a plane
+    of its own. exact: a multiply-add is rounded twice, and operations on 0 and 1 are not
+    simplified; otherwise a multiply-add may be rounded once, and a product with a constant 0 may
+    become 0. Either way no sum is reordered. writes: how the colours get to the targets; a shader
+    that is drawn does only the alpha test.
     """
 
     program: Program
@@ -113,10 +113,11 @@ def shader_key(
     sized: bool = True,
     drawn: bool = True,
 ) -> ShaderKey:
-    """The key of a pass, as its plan writes it, with the decisions about it.
+    """The key of a pass's shader.
 
-    drawn: whether a rasteriser runs it, and a framebuffer blends and masks.
+    pass_: as its plan writes it.
     sized: whether the sizes of textures are constants of the code; otherwise nothing may be folded.
+    drawn: whether a rasteriser runs the shader, and a framebuffer blends and masks.
     """
     units = []
     for binding in pass_.bindings:
@@ -148,15 +149,15 @@ class FoldedLookup:
 
 
 def target_variable(number: int) -> Variable:
-    """The new value of target `number`."""
+    """The variable for the new colour of target `number`."""
     return Variable(f"colour{number}", VEC4)
 
 
 def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     """All statements of a fragment, up to the new colours of its targets.
 
-    rasterised: whether a rasteriser runs it, which gives a position, texels as decoded by drivers,
-    and a discard statement; otherwise KILLED says afterwards whether the fragment is dead.
+    rasterised: whether a rasteriser runs them; they then have its position, texels as drivers
+    decode them, and a discard statement. Otherwise KILLED is 1 afterwards if the fragment is dead.
     """
     lowering = _Fragment(key, rasterised=rasterised)
     execute(key.program, lowering)
@@ -172,7 +173,7 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
 
 
 class _Fragment(Lowering):
-    """Executes a pass's program, as far as its results need it; with masks only in quads."""
+    """Executes a pass's program as far as its results need it; branches are masks only in quads."""
 
     def __init__(self, key: ShaderKey, *, rasterised: bool) -> None:
         super().__init__(key.arithmetic, discards=rasterised)
@@ -205,7 +206,7 @@ class _Fragment(Lowering):
 
 
 def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statement]:
-    """The attributes that statements read, at the fragment's centre."""
+    """Declare the attributes that statements read, at the fragment's centre."""
     statements: list[Statement] = []
     for variable in sorted(
         variables_read(body, Role.ATTRIBUTE), key=lambda v: (v.name, v.number, v.corner)
@@ -224,7 +225,7 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
 
 
 def _colour(key: ShaderKey, number: int) -> list[Statement]:
-    """Fog, then the rounding to the target's format."""
+    """Declare the colour of target `number`: in fog, and encoded in the target's format."""
     result = result_variable(key.program.color_number(number))
     colour, target = target_variable(number), key.targets[number]
     value: Expression = Read(result, ALL, EVERYWHERE)
@@ -240,7 +241,7 @@ def _colour(key: ShaderKey, number: int) -> list[Statement]:
 
 
 def fails_function(key: ShaderKey) -> Function:
-    """From a fragment's alpha to whether the alpha test discards it."""
+    """The function from a fragment's alpha to whether the alpha test discards the fragment."""
     alpha, test = Variable("alpha", FLOAT), key.writes.alpha_test
     assert test is not None
     return Function("fails", (alpha,), (), fails(test, read(alpha), key.targets[0]))
@@ -285,14 +286,14 @@ def stored_colours(key: ShaderKey) -> list[Statement]:
     for number, target in enumerate(key.targets):
         channels, array = target.channels, target_array(number)
         places = [Element((read(_AT) * channels + c,), array) for c in range(channels)]
-        # Alpha, which other channels may be weighted by, is the last.
+        # Alpha comes last: the other channels may be weighted by it.
         for channel in key.writes.channels(target):
             statements.append(Store(places[channel], _stored(key, number, channel, places)))
     return statements
 
 
 def _stored(key: ShaderKey, number: int, channel: int, held: Sequence[Expression]) -> Expression:
-    """What a channel of a target holds after a colour. held: what its channels held before."""
+    """The content of a target's channel after a colour. held: its channels' content before."""
     target, blend = key.targets[number], key.writes.blend
     weighs = blend is not None and blend.weighs
     source = Read(target_variable(number), ALL if weighs else (channel,), EVERYWHERE)
@@ -300,8 +301,10 @@ def _stored(key: ShaderKey, number: int, channel: int, held: Sequence[Expression
 
 
 def write_function(key: ShaderKey, number: int) -> Function:
-    """From a colour, the fog coordinate and four numbers, a target's texel and what stands behind
-    it, to the same after a live fragment.
+    """The function of a live fragment: from a target's texel before it to the texel after it.
+
+    Its parameters are the colour, the fog coordinate, and four numbers: the texel's channels first.
+    It returns four numbers; masked channels, and numbers beyond the channels, stay as they are.
     """
     target, held = key.targets[number], Variable("held", VEC4)
     numbers = [Read(held, (c,), EVERYWHERE) for c in ALL]

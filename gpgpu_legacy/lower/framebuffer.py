@@ -1,5 +1,6 @@
-"""What stands between a program's colours and its targets, as expressions: fog, the alpha test,
-formats and blending; and the texels that lookups then read.
+"""Fog, the alpha test, formats and blending as expressions.
+
+They lead from a program's colours to its targets, and from these to the texels that lookups read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _SEEN, _RGB = Variable("fog", FLOAT), ALL[:3]
 
 
 def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:
-    """The share of a colour that is visible through fog."""
+    """Declare the share of a colour that is visible through fog."""
     params = [_state(FOG_PARAMS, (c,)) for c in ALL]
     coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
     factor = rounded(FOG_FACTORS[mode](coordinate, params), arithmetic)
@@ -40,7 +41,7 @@ def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:
 
 
 def behind_fog(colour: Variable, target: Format = RGBA32F, arithmetic: Arithmetic = FP32) -> Assign:
-    """A colour with its red, green and blue mixed with the fog's."""
+    """Mix a colour's red, green and blue with the fog's."""
     fog: Expression = _state(FOG_COLOR, _RGB)
     if target.numeric is Numeric.UNORM:
         fog = operation(Operator.SATURATE, fog)
@@ -64,19 +65,22 @@ def as_read(texel: Expression, texel_format: Format) -> Expression:
 
 
 def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
-    """The content of a target for a colour: a float32 or, as_level, the stored whole number."""
+    """Encode a colour for a target: as float32 or, with as_level, as the stored whole number."""
     content = expression(encoding.encoded(value, texel_format, as_level=as_level))
     return _apart(content, texel_format, value)
 
 
 def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
-    """The colour that a lookup reads from this content of a target."""
+    """The channels that a lookup reads from a target's content; see encoded."""
     colour = expression(encoding.decoded(held, texel_format, as_level=as_level))
     return _apart(colour, texel_format, held)
 
 
 def as_decoded(texel: Expression, texel_format: Format) -> Expression:
-    """A texel as the format defines it: exactly k / 255, which drivers may miss."""
+    """A texel as its format defines it.
+
+    With 8 bits a channel is exactly k / 255, which drivers may miss.
+    """
     if texel_format.numeric is not Numeric.UNORM:
         return texel
     whole = encoding.nearest_level(texel, texel_format)
@@ -92,9 +96,9 @@ def merged(
     *,
     as_level: bool = False,
 ) -> Expression:
-    """The content of channels of a target after a colour has been drawn to it.
+    """The content of a target's channels after a colour has been drawn to them.
 
-    source: the encoded colour: these channels of it or, if the blend weighs, all four as float32.
+    source: the encoded colour; only these channels or, if the blend weighs, all four as float32.
     held: the texel's content before.
     """
     if blend is None:
@@ -110,10 +114,10 @@ def merged(
 
 
 def _apart(value: Expression, texel_format: Format, *operands: Expression) -> Expression:
-    """A formula of a fixed-point format with each operation rounded by itself."""
+    """The value; for a fixed-point format with each operation rounded by itself."""
     return uncontracted(value, *operands) if texel_format.numeric is Numeric.UNORM else value
 
 
 def fails(test: AlphaTest, alpha: Expression, target: Format) -> Expression:
-    """Whether a fragment of this alpha is discarded."""
+    """Whether the alpha test discards a fragment of this alpha."""
     return operation(Operator.NOT, test.passes(alpha, target))

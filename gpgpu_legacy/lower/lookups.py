@@ -1,4 +1,4 @@
-"""Facts about a lookup before the program runs: the texel that it reads.
+"""Facts about lookups that are known before a program runs: the texel that each reads.
 
 `texture` is a texture's name in a plan, or the number of a surface in the code of fused passes.
 """
@@ -17,7 +17,10 @@ Name = TypeVar("Name", str, int)
 
 @frozen
 class OwnLookup(Generic[Name]):
-    """A lookup of the fragment's own texel in a texture that the passes write: a register."""
+    """A lookup of the fragment's own texel in a texture that the passes write.
+
+    The texel can stay in a register.
+    """
 
     axes: ClassVar[Axes] = EVERYWHERE
     texture: Name
@@ -28,11 +31,11 @@ class AffineLookup(Generic[Name]):
     """A lookup at whole texels that are affine in position and iteration.
 
     inside: it never leaves the texture. repeats: whether it wraps around along s and t, at most
-    once; otherwise it reads the outermost texel. In the code of fused passes, s and t are relative
-    to a texel from the Arguments. base: the number of that texel. Lookups in one surface with the
-    same slopes share it; the first of them has the constants 0. aligned: for work groups: the base,
-    and each row of the surface, begins at a multiple of four texels of one channel, so that four
-    neighbours can be loaded at once.
+    once; otherwise it reads the outermost texel. base: in the code of fused passes, the number of
+    the texel in the Arguments that s and t are relative to. Lookups in one surface with the same
+    slopes share a base; the first of them has the constants 0. aligned: for work groups, whether
+    the texels have one channel, and the base and each row of the surface begin at a multiple of
+    four texels, so that four neighbours can be loaded at once.
     """
 
     texture: Name
@@ -51,7 +54,7 @@ class AffineLookup(Generic[Name]):
 
 @frozen
 class DependentLookup(Generic[Name]):
-    """A lookup at unknown coordinates, which the program computes."""
+    """A lookup at coordinates that are known only when the program runs."""
 
     axes: ClassVar[Axes] = EVERYWHERE
     texture: Name
@@ -62,7 +65,7 @@ class DependentLookup(Generic[Name]):
 class NeighbourLookup(Generic[Name]):
     """A lookup near the fragment's own texel in a texture that earlier passes wrote.
 
-    right, up: its distance in texels, the same in every fragment of every iteration.
+    right, up: the distance in texels, the same in every fragment of every iteration.
     """
 
     axes: ClassVar[Axes] = EVERYWHERE

@@ -1,7 +1,7 @@
 """Lowers fragment programs to statements of the IR, by executing them on expressions.
 
-The work of a rasteriser becomes statements, too: attributes at the fragment's centre. That of a
-framebuffer is in framebuffer.py.
+The rasteriser's work becomes statements, too: attributes at the fragment's centre. The
+framebuffer's work is in framebuffer.py.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ from gpgpu_legacy.isa.types import (
 from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position
 
 PART = "part"
-"""The name of variables that hold a value that an instruction uses several times."""
+"""The name of variables for values that an instruction uses several times."""
 
 KILLED = Variable("killed", FLOAT)
 """For targets without a discard statement: 1 if the fragment is dead, else 0."""
@@ -101,7 +101,7 @@ LOD = Variable("lod", FLOAT)
 """The level of detail that a lookup takes from its quad, without biases."""
 
 CORNERS = (1, 2, 3)
-"""The fragments (0, 0), (1, 0) and (0, 1) of the fragment's own quad."""
+"""The numbers of the fragments (0, 0), (1, 0) and (0, 1) of the fragment's own quad."""
 BESIDE = {1: (0.0, 0.0), 2: (1.0, 0.0), 3: (0.0, 1.0)}
 
 
@@ -112,9 +112,9 @@ _COPY = Temporary("0")
 class Lowering(Domain[Expression]):
     """Executes instructions, and collects the resulting statements.
 
-    Where fragments are computed with others, branches are masks: both sides are executed, and what
-    is stored is chosen by a variable that is 1 where the fragment is active, else 0; in a quad each
-    corner has its own. A loop ends with a Break where all are 0.
+    If several fragments are computed together, branches are masks. Both sides are executed, and a
+    mask decides what is stored: a variable that is 1 where the fragment is active, else 0. In a
+    quad each corner has a mask of its own. A loop ends with a Break when all masks are 0.
     """
 
     masks = False
@@ -122,12 +122,12 @@ class Lowering(Domain[Expression]):
     places: Sequence[int] = (0,)
     """The fragment itself, and the corners of its quad that have masks."""
     _masks: tuple[Variable, ...] = ()
-    """Of the blocks around, from the innermost loop on: 1 where a fragment is active, else 0."""
+    """The masks of the blocks around, from the innermost loop on."""
 
     def __init__(
         self, arithmetic: Arithmetic = FP32, *, discards: bool = True, draw: int = 0
     ) -> None:
-        """discards: whether the target has a discard statement. draw: number of the pass."""
+        """discards: whether the target has a discard statement. draw: the number of the pass."""
         self._arithmetic, self._discards, self._draw = arithmetic, discards, draw
         self._corner = 0
         self._parts, self._loops = 0, 0
@@ -142,7 +142,7 @@ class Lowering(Domain[Expression]):
         self.statements.append(Assign(variable, components, value, self._instruction))
 
     def with_names(self, value: Expression) -> Expression:
-        """The value with a variable instead of each operation that it contains several times."""
+        """Replace each operation that a value contains several times by a variable."""
         if not value.operands:
             return value
         uses: dict[int, int] = {}
@@ -186,8 +186,8 @@ class Lowering(Domain[Expression]):
     ) -> None:
         """Execute an instruction whose result needs these components.
 
-        corners: those that levels of detail need in the corners of the quad. lod: the function
-        from the coordinates there to the level of detail, if the instruction needs one.
+        corners: the components that are needed in the corners of the quad. lod: the function from
+        the coordinates in the corners to the level of detail, if the instruction needs one.
         """
         row = instruction.opcode
         if row.form is Form.DERIVATIVE and instruction.srcs[0].register == instruction.register:
@@ -211,7 +211,7 @@ class Lowering(Domain[Expression]):
         self._instruction = None
 
     def _of_a_copy(self, instruction: Instruction) -> Instruction:
-        """A derivative of a copy of its source, which corner after corner overwrites."""
+        """A derivative of a copy of its source, since its result overwrites the source."""
         [src] = instruction.srcs
         for corner in CORNERS:
             self._corner = corner
@@ -264,7 +264,7 @@ class Lowering(Domain[Expression]):
     def texel(
         self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> Expression:
-        """Components of the texel that a lookup finds at what the opcode's row gives."""
+        """Components of a lookup's texel. coordinates: as the opcode's row gives them."""
         raise NotImplementedError
 
     def discard(self, condition: Expression) -> None:
@@ -332,7 +332,7 @@ class Lowering(Domain[Expression]):
         self._masks = around
 
     def repeat(self, trips: Expression, body: Walk) -> None:
-        """Add a loop of that many trips, whose statements `body` adds."""
+        """Add a loop of that many trips; `body` adds the statements of one."""
         self._loops += 1
         number = Variable("trip", INT, number=self._loops)
         first = constant(0, Kind.INT)
@@ -348,7 +348,7 @@ class Lowering(Domain[Expression]):
             self._set(mask, self._is_set(leaving), 0.0, self._here(mask))
 
     def _collected(self, walk: Walk) -> tuple[Statement, ...]:
-        """The statements of a part of the program."""
+        """The statements that `walk` adds, for a block of their own."""
         outer, self.statements = self.statements, []
         walk()
         inner, self.statements = tuple(self.statements), outer
@@ -388,12 +388,12 @@ class Lowering(Domain[Expression]):
 
 
 def _flag(name: str, number: int) -> Variable:
-    """A variable that is 1 or 0. number: of the instruction that it is for."""
+    """A variable that is 1 or 0. number: of its instruction."""
     return Variable(name, FLOAT, number=number)
 
 
 def rounded(value: Expression, arithmetic: Arithmetic) -> Expression:
-    """A value in the registers' format."""
+    """Round a value to the registers' format of an arithmetic."""
     return operation(Operator.ROUND, value) if arithmetic.rounds else value
 
 
@@ -408,7 +408,7 @@ def temporary_variable(name: str, corner: int = 0) -> Variable:
 
 @cache
 def result_variable(number: int) -> Variable:
-    """The colour that goes to target `number`, or to all."""
+    """The result register for target `number`; number 0 also serves for all targets."""
     return Variable("color", VEC4, Role.RESULT, number)
 
 
@@ -419,7 +419,7 @@ def attribute_variable(attribute: Attribute, corner: int = 0) -> Variable:
 
 
 def attribute_of(variable: Variable) -> Attribute:
-    """The attribute that a variable of that role holds."""
+    """The attribute that a variable of attribute_variable holds."""
     return Attribute(AttributeKind(variable.name), variable.number)
 
 
@@ -432,7 +432,7 @@ def _destination(register: DestinationRegister, corner: int) -> Variable:
 def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
 ) -> dict[Variable, Expression]:
-    """The registers that statements read or assign, and flags, with their initial value 0."""
+    """The registers and flags that statements read or assign, with their initial value 0."""
     read = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     assigned = [s.variable for s in statements_below(statements) if isinstance(s, Assign)]
     read.update(assigned)
@@ -465,8 +465,9 @@ def attribute_axes(kind: AttributeKind, index: int) -> Axes:
 
 
 def centre(axis: int, corner: int = 0, draw: int = 0) -> Expression:
-    """The centre of the fragment, or of a corner of its quad, along an axis, from the rectangle's
-    lower left.
+    """The centre of the fragment, or of a corner of its quad, along an axis.
+
+    It counts from the rectangle's lower left.
     """
     own = Given(Place.CENTRE, (axis,))
     if not corner:
@@ -477,7 +478,10 @@ def centre(axis: int, corner: int = 0, draw: int = 0) -> Expression:
 
 
 def attribute_value(variable: Variable, wanted: Components = ALL, draw: int = 0) -> Expression:
-    """Components of an attribute at the fragment: base + dx·x + dy·y, in that order, rounded."""
+    """Components of an attribute at the fragment: base + dx·x + dy·y, in that order.
+
+    Each operation is rounded by itself.
+    """
     attribute = attribute_of(variable)
     x, y = (centre(axis, variable.corner, draw) for axis in range(2))
     if attribute.kind is AttributeKind.POSITION:

@@ -1,7 +1,7 @@
 """Machine code by LLVM for this processor, kept on disk for later processes.
 
-That of kernels comes from emit/llvm_kernel.py: a function that runs work groups one after another,
-which threads share (runtime/jit.py), or one of their loads and stores.
+emit/llvm_kernel.py emits the code of kernels: a function that runs work groups one after another,
+which threads share (runtime/jit.py), or one that writes the addresses of their loads and stores.
 """
 
 from __future__ import annotations
@@ -29,17 +29,20 @@ from gpgpu_legacy.lower.emit.llvm_kernel import ENTRY, KernelEmitter
 from gpgpu_legacy.lower.forks import held_across_forks
 
 AVX512, OFF = "GPGPU_LEGACY_AVX512", "off"
-"""The environment variable that, if it is off, keeps code free of AVX-512's instructions."""
+"""An environment variable, and its value that keeps code free of AVX-512's instructions."""
 
 COMPILING = held_across_forks(RLock())
 """Held while code is compiled."""
 
 
 class TargetProcessor:
-    """The processor as LLVM knows it. unit: what the emitter of tiles must know of it."""
+    """The processor as LLVM knows it.
+
+    unit: its vectors and registers, for the emitter of fused passes.
+    """
 
     def __init__(self, *, avx512: bool) -> None:
-        """avx512: whether code may have such instructions, if the processor has them."""
+        """avx512: whether code may use AVX-512, if the processor has it."""
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         features = llvm.get_host_cpu_features()
@@ -54,10 +57,10 @@ class TargetProcessor:
         self.unit = VectorUnit(lanes, 16 if is_x86 and not wide else 32, halves, fuses)
 
     def load(self, text: str, *, ordered: bool = False, optimised: bool = False) -> Any:
-        """An engine with a module's code, which is read from disk, or compiled and stored there.
+        """Load a module's code into an engine, from disk or newly compiled.
 
-        ordered: whether its values are computed in the order in which the text has them.
-        optimised: whether LLVM's passes improve it first, and vectorise its loops.
+        text: of the module, in LLVM IR. ordered: whether values are computed in the text's order.
+        optimised: whether LLVM's passes improve the module first, and vectorise its loops.
         """
         triple, opt = llvm.get_default_triple(), 3
         how = " ordered" * ordered + " optimised" * optimised
@@ -67,7 +70,7 @@ class TargetProcessor:
         )
         machine_code = code_cache.read(key)
         if machine_code is None:
-            # A context of its own, because constants and types stay in theirs for ever.
+            # In a context of its own: a context keeps its constants and types for ever.
             module = llvm.parse_assembly(text, context=llvm.create_context())
             if optimised:
                 module.triple, module.data_layout = triple, str(target.target_data)
@@ -86,9 +89,10 @@ class TargetProcessor:
 
 @contextmanager
 def _unscheduled() -> Iterator[None]:
-    """LLVM's scheduler off: a tile's values are emitted in an order for which the registers
-    suffice, and the scheduler would load values too early for that. The option is global, so it is
-    restored for all other code.
+    """Turn LLVM's scheduler off, which would load values too early.
+
+    A tile's values are emitted in an order for which the registers suffice. The option is global,
+    so it is restored for all other code.
     """
     llvm.set_option(__name__, "-enable-misched=false")
     try:
@@ -98,9 +102,9 @@ def _unscheduled() -> Iterator[None]:
 
 
 def this_processor() -> TargetProcessor:
-    """The processor with the environment's wishes applied.
+    """The processor, without AVX-512 if the environment variable turns it off.
 
-    Raises InputError if it lacks what they ask for.
+    Raises InputError if the variable has any other value.
     """
     wanted = os.environ.get(AVX512, "").strip()
     if wanted not in {"", OFF}:
@@ -122,16 +126,16 @@ _ENTRY = ctypes.CFUNCTYPE(
 
 
 class KernelCode:
-    """A kernel's machine code, which holds no lock of Python's while it runs."""
+    """A kernel's machine code, which runs without Python's global lock."""
 
     def __init__(self, emitter: KernelEmitter, processor: TargetProcessor) -> None:
-        """Compiled, or read from disk."""
+        """Compile the code, or read it from disk."""
         self._engine = processor.load(emitter.text(), optimised=True)  # owns the code
         self._call = _ENTRY(self._engine.get_function_address(ENTRY))
         self._state_words = emitter.state_words
 
     def state(self) -> Words:
-        """A new state."""
+        """A new state for calls, all 0; each thread needs its own."""
         return np.zeros(self._state_words, np.int64)
 
     def __call__(self, words: Words, first: int, last: int, state: Words) -> int:
@@ -147,9 +151,9 @@ def compile_kernel(
 ) -> KernelCode:
     """The native code of a kernel: its work groups, or with TraceEmitter its loads and stores.
 
-    unproven: the numbers of the accesses that may leave their arrays, from kernels/bounds.py for a
-    dispatch; by default all. The code checks these. It is kept in the user's cache folder for later
-    processes, if that is writable. Thread-safe. Raises as the emitter does.
+    unproven: the numbers of the accesses that the code checks, since they may leave their arrays;
+    by default all (kernels/bounds.py finds them for a dispatch). The code is kept in the user's
+    cache folder for later processes, if that is writable. Thread-safe. Raises as the emitter does.
     """
     with COMPILING:
         return _compiled(kernel, unproven, emitter, this_processor())
@@ -171,9 +175,10 @@ def words_of(
     arrays: Iterable[Iterable[int]],
     values: Mapping[str, Any],
 ) -> Words:
-    """The words that the code is handed. arrays: the words of each; values: of uniforms, by name.
+    """The words for a call of KernelCode: the header, the arrays, the uniforms.
 
-    Numbers that a uniform's type does not hold become infinities, or raise OverflowError.
+    arrays: the words of each. values: of the uniforms, by name. A number that its uniform's type
+    does not hold becomes an infinity, or raises OverflowError if the type is an integer.
     """
     words = [*header, *chain.from_iterable(arrays)]
     with np.errstate(over="ignore"):

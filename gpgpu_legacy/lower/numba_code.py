@@ -32,28 +32,34 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 
 
 def native(function: Callable[..., Any], **more: bool) -> Any:
-    """Compile a function of this package on its first call; it must not make arrays."""
+    """Have numba compile a function of this package on its first call.
+
+    function: must not create arrays. more: options of numba.njit.
+    """
     compiled: Any = numba.njit(**_OPTIONS | more)(function)
     if hasattr(compiled, "py_func"):  # else NUMBA_DISABLE_JIT is set
         sources = _folder_digest(Path(function.__code__.co_filename).parent)
         if sources is not None:
-            # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
+            # As in Dispatcher.enable_caching, which can set only numba's own cache.
             compiled._cache = _KeptCode(compiled, sources)
     return compiled
 
 
 inlined = partial(native, forceinline=True)
-"""As `native`, inlined where it is called: arrays as arguments cost more than a lookup."""
+"""As `native`, and inlined into each caller: to pass arrays costs more than a lookup."""
 
 
 def elementwise(function: Callable[..., Any]) -> Any:
-    """A function of numbers as one of arrays, compiled on its first call."""
+    """Make a function of numbers one of arrays, element by element, compiled on its first call."""
     return numba.vectorize(function)  # type: ignore[no-untyped-call]
 
 
 @cache
 def _folder_digest(folder: Path) -> bytes | None:
-    """A digest of all Python sources of a folder: compiled code may inline any of them."""
+    """A digest of all Python sources of a folder; None if they cannot be read.
+
+    Compiled code may inline any of them.
+    """
     digest = sha256()
     try:
         for path in sorted(folder.glob("*.py")):
@@ -66,7 +72,7 @@ def _folder_digest(folder: Path) -> bytes | None:
 
 
 class _KeptCode:
-    """The machine code of one function; replaces numba's cache of a dispatcher."""
+    """The machine code of one function on disk; a dispatcher's cache in place of numba's."""
 
     cache_path = None
 

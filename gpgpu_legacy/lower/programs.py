@@ -1,7 +1,7 @@
-"""A program by itself, with no pass around it, as statements: for people to read and to keep.
+"""The statements of a program without a pass, for translations that people read and keep.
 
-Nothing is left out. Attributes are variables that a rasteriser gives, lookups are left to the
-textures' samplers, and colours to the framebuffer.
+No instruction is left out. The rasteriser gives the attributes, samplers look up the textures, and
+the framebuffer takes the colours.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ from gpgpu_legacy.lower.lowering import Lowering, result_variable
 
 
 class ProgramLowering(Lowering):
-    """Leaves lookups to the textures' samplers. parts: each instruction, with its statements."""
+    """Lowers a program, and leaves lookups to samplers.
+
+    parts: each instruction with its statements.
+    """
 
     def __init__(self) -> None:
-        """Nothing executed yet."""
+        """Begin before the first instruction."""
         super().__init__()
         self.parts: list[tuple[Instruction, list[Statement]]] = []
 
@@ -51,9 +54,10 @@ class ProgramLowering(Lowering):
 def program_statements(
     program: Program, lowering: ProgramLowering
 ) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
-    """The statements of each instruction, then of the program's fog OPTION, which has none.
+    """Yield each instruction with its statements, then None with those of the program's fog.
 
-    Raises InputError at the first instruction of NVIDIA's.
+    lowering: new; it executes the program. Raises InputError at the first instruction that needs
+    one of NVIDIA's options.
     """
     refused = next((i for i in program.instructions if i.needs_option()), None)
     if refused is not None:
@@ -74,7 +78,7 @@ def program_statements(
 
 
 def joined(parts: Sequence[Expression]) -> Expression | None:
-    """Components of one variable or one given value as a vector; None for other expressions."""
+    """Join components of one variable or one given value to a vector; None for other parts."""
     named = [part for part in parts if isinstance(part, Read | Given)]
     sources = {part.variable if isinstance(part, Read) else part.source for part in named}
     if len(named) < len(parts) or len(sources) > 1:
@@ -93,5 +97,5 @@ def result_registers(program: Program) -> list[Variable]:
 
 
 def source_line(instruction: Instruction) -> str:
-    """The line that an instruction comes from: of a compiled source, or its own text."""
+    """An instruction's line in the source that was compiled, or else its own text."""
     return instruction.origin or print_instruction(instruction)

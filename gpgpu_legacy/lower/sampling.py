@@ -1,8 +1,8 @@
 """Texture lookups as functions of the lowering IR: from coordinates to texels (plan/sampling.py).
 
-A sampler's own addressing differs from driver to driver, and its filter has weights of 8 bits. So
-these functions compute both in float32. A texture lies in one array of rows, its layers one above
-the other, as in transfers.
+The addressing of a driver's sampler differs from driver to driver, and its filter has weights of
+8 bits. So these functions compute both in float32. A texture lies in one array of rows, its layers
+one above the other, as in transfers.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from gpgpu_legacy.plan.textures import RGBA32F, Extent, Filter, Format, Sampler,
 class SampledUnit:
     """The key of a lookup's code: a texture and its sampler.
 
-    number: of the texture image unit, or of the surface; the texture's in a Fetch. extent: None if
-    the code must work for textures of any size, which it then reads from size_variables.
+    number: of the texture image unit, or of the surface; a Fetch names its texture by it. extent:
+    None if the code must work for textures of any size; it then reads the size from size_variables.
     """
 
     number: int
@@ -59,9 +59,9 @@ class SampledUnit:
 def fetch_function(
     number: int, texel_format: Format, width: Expression, texel: Callable[[Expression], Expression]
 ) -> Function:
-    """The function of that number: the R, G, B and A at a column and a row of an array.
+    """The function fetch`number`: the R, G, B and A at a column and a row of an array.
 
-    width: of a row. texel: the stored channels of the texel with a number.
+    width: of a row, in texels. texel: from a texel's number to its stored channels.
     """
     column, row = (read(Variable(name, INT)) for name in ("column", "row"))
     result = as_read(texel(row * width + column), texel_format)
@@ -78,10 +78,11 @@ def size_variables(number: int) -> tuple[Read, ...]:
 def lookup_function(
     number: int, unit: SampledUnit, *, decodes: bool = False, code: type[LookupCode] | None = None
 ) -> Function:
-    """The function of that number: from s, t and r, as many as the kind reads, to the texel.
+    """The function lookup`number`: from s, t and r, as many as the lookup reads, to the texel.
 
     With levels of detail its last two parameters are λ without biases, and the bias.
-    decodes: whether to pass the result of a Fetch through as_decoded. code: what a lookup is.
+    decodes: whether to pass the result of a Fetch through as_decoded. code: the class that builds
+    the lookup; by default LookupCode.
     """
     lookup, sampler = (code or LookupCode)(unit, number, decodes=decodes), unit.sampler
     place = _place(unit)
@@ -94,16 +95,20 @@ def lookup_function(
 
 
 def place_function(number: int, unit: SampledUnit) -> Function:
-    """From the arguments of lookup_function to the column and the row, through all layers and
-    levels, of the nearest texel.
+    """The function from a lookup's coordinates to the nearest texel's column and row.
+
+    With levels of detail it also has the last two parameters of lookup_function. The row counts
+    through all layers and levels.
     """
     nearest = replace(unit, sampler=unit.sampler.to_the_nearest, format=RGBA32F)
     return lookup_function(number, nearest, code=PlaceCode)
 
 
 def lod_function(number: int, unit: SampledUnit) -> Function:
-    """The function of that number: from s, t and r in the fragments (0, 0), (1, 0) and (0, 1) of a
-    quad to λ without biases.
+    """The function lod`number`: from coordinates in a quad to λ without biases.
+
+    Its parameters are s, t and r, as many as the kind reads, in the fragments (0, 0), (1, 0) and
+    (0, 1) each.
     """
     code = LookupCode(unit, number, decodes=False)
     count = coordinate_count(unit.kind)
@@ -116,8 +121,10 @@ def lod_function(number: int, unit: SampledUnit) -> Function:
 def lookup_arguments(
     coordinates: Sequence[Any], number: int, unit: SampledUnit
 ) -> tuple[Expression, ...]:
-    """The arguments of the lookup function of that number, from what an opcode's row gives; unless
-    that gives the level of detail, LOD has been assigned.
+    """The arguments of the function lookup`number`.
+
+    coordinates: as the opcode's row gives them. Unless they give a level of detail that the lookup
+    needs, the program reads it from LOD, which must be assigned before.
     """
     place = tuple(coordinates[: parameter_count(unit.kind, unit.sampler)])
     if not unit.sampler.has_lod:
@@ -131,18 +138,18 @@ def lookup_arguments(
 
 
 def _place(unit: SampledUnit, prefix: str = "") -> list[Read]:
-    """The parameters for coordinates."""
+    """The parameters of a lookup's function for its coordinates."""
     names = "str"[: parameter_count(unit.kind, unit.sampler)]
     return [_number(prefix + name) for name in names]
 
 
 def _number(name: str) -> Read:
-    """A parameter that is a number."""
+    """A float parameter."""
     return read(Variable(name, FLOAT))
 
 
 class LookupCode(Sampling):
-    """Lookups as statements of a function, each of which names a value."""
+    """A lookup as the statements of a function; each statement names a value."""
 
     def __init__(self, unit: SampledUnit, number: int, *, decodes: bool) -> None:
         self.unit, self.number, self.decodes = unit, number, decodes
@@ -160,7 +167,11 @@ class LookupCode(Sampling):
         result: Expression,
         filter_: Filter | None,
     ) -> Function:
-        """From these parameters to a texel. filter_: does not weight what all texels have."""
+        """The function from these parameters to a texel.
+
+        filter_: of the texel. After a linear filter or a comparison, a channel that is 0 or 1 in
+        all texels of the format becomes that constant.
+        """
         reads = self.unit.format.reads
         if (filter_ is Filter.LINEAR or self.sampler.compare) and reads != "rgba":
             result = compose(
@@ -171,7 +182,7 @@ class LookupCode(Sampling):
         return Function(f"{name}{self.number}", parameters, tuple(self.statements), result)
 
     def let(self, name: str, value: Any) -> Expression:
-        """The variable of that name, with its value: rounded by itself."""
+        """Declare a variable and read it. Each operation of its value is rounded by itself."""
         whole = uncontracted(expression(value))
         variable = Variable(name, whole.type)
         self.statements.append(Declare(variable, whole))
@@ -195,7 +206,7 @@ class LookupCode(Sampling):
         return self.let(name, as_decoded(texel, self.unit.format) if self.decodes else texel)
 
     def level(self, number: Any) -> TextureLevel:
-        """A level: by a number, or by a value that is one."""
+        """A level of the texture. number: an integer, or an expression that computes one."""
         extent, kind = self.unit.extent, self.unit.kind
         if extent is None:
             return TextureLevel(size_variables(self.unit.number), 0)
@@ -217,14 +228,14 @@ class LookupCode(Sampling):
 
 
 class PlaceCode(LookupCode):
-    """Lookups of which each gives its column and its row."""
+    """Lookups that give the texel's column and row in place of its channels."""
 
     def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:
         return self.let(name, compose((column, expression(row + first_row, Kind.INT))))
 
 
 class LayerCode(LookupCode):
-    """Lookups in textures of unknown extents, which keep their layers apart."""
+    """Lookups in textures of unknown extents, whose layers are fetched by their numbers."""
 
     def first_row(self, slice_: Any, level: TextureLevel) -> Any:
         return slice_
@@ -237,7 +248,7 @@ class LayerCode(LookupCode):
 
 
 def _chosen(number: Expression, values: Sequence[int]) -> Expression:
-    """The value with that number."""
+    """The value at index `number`, by nested selections."""
     *others, last = (constant(value, Kind.INT) for value in values)
     value: Expression = last
     for n, other in reversed([*enumerate(others)]):

@@ -1,8 +1,8 @@
 """The values that a pass gives its program, in all iterations of a Repeat at once.
 
 Code is generated once for many passes, and reads these values from a table of native code or a
-block of uniforms. Each number is computed as by plan/expand.py in its iteration: in float64, and in
-the same order.
+block of uniforms. Each number is computed as plan/expand.py computes it in its iteration: in
+float64, and in the same order.
 """
 
 from __future__ import annotations
@@ -30,18 +30,21 @@ from gpgpu_legacy.plan.textures import constant_rect
 F64 = NDArray[np.float64]
 
 NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
-"""The defaults for values that a pass does not give."""
+"""The value of a parameter that a pass does not set."""
 
 
 def iterations_of(plan: Plan, pass_: FragmentPass) -> int:
-    """The number of distinct iterations of a pass: 1 if all are alike."""
+    """The number of times that a plan runs a pass; 1 if all its iterations are alike."""
     if not varies(pass_):
         return 1
     return max(1, sum(times for times, other in plan.weighted_passes() if other is pass_))
 
 
 def over_iterations(numbers: Sequence[Number], count: int) -> F64:
-    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) if none varies."""
+    """Numbers in each of `count` iterations: (count, len(numbers)).
+
+    The shape is (1, len(numbers)) if no number varies.
+    """
     if not any(isinstance(number, PerIteration) for number in numbers):
         return np.array([numbers], np.float64)
     return np.stack([_number_values(number, count) for number in numbers], axis=-1)
@@ -61,9 +64,10 @@ def vector_values(vector: NumberVec4, count: int) -> F64:
 
 
 def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F64:
-    """A parameter that is not a constant of the program's text, or a vector of state: (count, 4).
+    """A program parameter, or a vector of state, in each of `count` iterations: (count, 4).
 
-    pass_: as its plan writes it. Raises InputError for unknown state.
+    pass_: as its plan writes it. parameter: no constant of the program's text. Raises InputError
+    for unknown state.
     """
     if parameter.space is ParameterSpace.STATE:
         return _state_vectors(pass_, parameter.binding, count)
@@ -73,7 +77,7 @@ def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F
 def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
     """A vector of state in each of `count` iterations: (count, 4).
 
-    State is derived from other state (isa/state.py), iteration by iteration if any varies.
+    It is derived from other state (isa/state.py), iteration by iteration if any of that varies.
     """
     varying = any(isinstance(n, PerIteration) for given in pass_.state for n in given.value)
     passes = (at_iteration(pass_, i) for i in range(count if varying else 1))
@@ -82,10 +86,11 @@ def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
 
 
 def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
-    """An attribute over the rectangle, base + dx·x + dy·y: (count, 3, 4), the base first.
+    """An attribute's base, dx and dy in each of `count` iterations: (count, 3, 4).
 
-    x and y are the fragment's centre relative to the rectangle. pass_: as its plan writes it; the
-    attribute's corner values lie in a plane. Attributes without values have their defaults.
+    The attribute is base + dx·x + dy·y, where (x, y) is the fragment's centre relative to the
+    rectangle. pass_: as its plan writes it. attribute: its corner values lie in a plane; without
+    values it has its default.
     """
     corners = pass_.corners.get(attribute)
     default = np.array([ATTRIBUTE_DEFAULTS[attribute.kind], NO_PARAMETER, NO_PARAMETER])
@@ -102,9 +107,9 @@ def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
 def bent_attributes(
     pass_: FragmentPass, read: Iterable[Attribute], count: int
 ) -> tuple[Attribute, ...]:
-    """Those of the attributes whose corner values leave the plane in some of `count` iterations.
+    """The attributes in `read` whose corner values leave their plane in some iteration.
 
-    The distance of Affine ones from the plane is affine, too, so it is greatest in the first
+    If corner values are Affine, so is their distance from the plane: it is greatest in the first
     iteration or the last.
     """
 

@@ -50,13 +50,13 @@ Setting = (
 """The value of a parameter."""
 
 FAR = 0.01
-"""An error from which on a result is called wrong: that of half precision is below it."""
+"""A result with a larger error is called wrong; errors of half precision are smaller."""
 
 MOST_LINES = 100
-"""Lines of a plot, each of which has its name beside it."""
+"""The most lines of a plot, each with its name beside it."""
 
 _MS = 1e3
-_DECADE = 10  # of values: fewer stand on an axis from 0
+_DECADE = 10  # values that span less stand on an axis from 0
 
 UNSTEADY = 4.0
 """A run that takes more than this many times as long as another of its kind was disturbed."""
@@ -81,9 +81,9 @@ class Timed(Attempt):
 
     is_reference: whether it is the function, which has float64 numbers and no preparation or
     transfers. is_peer: whether executors are measured against it: a program of today's, or an
-    executor that runs the driver's own. seconds: the median of `samples`, of computing alone or, in
-    a benchmark of whole calls, of those. spread: seconds of the fastest and the slowest sample.
-    runs: how many samples there are. first_run: whether the only sample is a first run, because the
+    executor that runs the driver's own. seconds: the median of `samples`, which are times of
+    computing alone or of whole calls. spread: seconds of the fastest and the slowest sample. runs:
+    how many samples there are. first_run: whether the only sample is a first run, because the
     budget ended before any that is measured. gflops: the plan's operations over the seconds; None
     where nobody says how many there are. prepare_s: the first preparation. upload_s, readback_s:
     medians. max_error: the largest difference from the reference function, over its largest
@@ -134,7 +134,7 @@ class Skipped(Attempt):
 
 
 class _BenchLine(NamedTuple):
-    """The properties that the results of a line in a plot share. family: has a colour."""
+    """What the results of a line in a plot share. family: chooses the colour."""
 
     is_own: bool
     family: str
@@ -265,7 +265,7 @@ class Bench(RecordedResult, kw_only=True):
             drawn.lines[0].set_label(line.label)
 
     def _lines(self) -> dict[_BenchLine, list[Timed]]:
-        """A line for each who was measured."""
+        """A line for each participant."""
         several, names = len(self.plans) > 1, varying(self.results)
         lines: dict[_BenchLine, list[Timed]] = {}
         for result in self.results:
@@ -394,7 +394,7 @@ class Bench(RecordedResult, kw_only=True):
 
 
 _Column = tuple[str, Callable[[Any], Entry]]
-"""A head, and the entry of a Attempt."""
+"""A head, and a function that gives the entry for an Attempt."""
 
 
 def varying(runs: Iterable[Attempt]) -> tuple[str, ...]:
@@ -407,7 +407,7 @@ def varying(runs: Iterable[Attempt]) -> tuple[str, ...]:
 
 
 def _who(runs: Sequence[Attempt]) -> Iterator[_Column]:
-    """The columns that identify a row, if they are not alike in all rows."""
+    """The columns that identify a row, without those alike in all rows."""
     if len({run.case for run in runs}) > 1:
         yield "case", lambda run: run.case
     if len({run.plan for run in runs} - {None}) > 1:

@@ -1,14 +1,15 @@
 """Pipelines measured on executors, in turn with their peers and their reference functions.
 
-Computing alone is timed: an executor's `Timings.compute_s`, a peer's computing on inputs that are
-on its device already; on a GPU, both by the device's own clock. A library on a GPU is called
-several times in a row, so that none waits for Python; an executor's times are those of a single
-run. Every run of an executor first packs and uploads its operands, and a library's product is read
-back after each run, too. Whole calls can be timed instead, including all of this.
+Only computing is timed: for an executor its `Timings.compute_s`, for a peer its `compute`, whose
+inputs are already on its device. On a GPU, executors and libraries use the device's own clock. A
+library on a GPU is called several times in a row, so that no call waits for Python; an executor's
+time is that of a single run. Each run of an executor still packs and uploads its operands first,
+and a library's product is read back after each run. Whole calls, which include all of this, can be
+timed instead.
 
 Products of one size are measured together, in turn with the libraries' own, and are compared with a
-product in float64. Other pipelines are compared with the outputs of their function and of the
-reference machine, if these take part.
+product in float64. Other pipelines are compared with the outputs of their reference function and of
+the reference machine, if these take part.
 """
 
 from __future__ import annotations
@@ -74,19 +75,19 @@ DEFAULT_BUDGET_S = 60.0
 Arrays = Mapping[str, F32]
 
 WholeCall = Callable[[PlanBuilder, Arrays, Executor, Machine], Arrays]
-"""A run of a pipeline as a user calls for it, from inputs in memory to outputs there."""
+"""A user's whole call of a pipeline, from inputs in memory to outputs in memory."""
 
 Checked = tuple[float, int | None] | None
-"""A product's error against float64 and the number of rows checked, None for all; or None."""
+"""A product's error against float64, with the number of rows checked (None for all); or None."""
 
 
 @frozen
 class Case:
     """A pipeline to measure.
 
-    inputs: by name; samples if None. executors: names; all that can run it if empty, of a product
-    but the reference machine. machine: how it runs. peers: programs of today's that compute the
-    same, by name.
+    inputs: by name; None takes samples. executors: their names; if empty, all that can run it,
+    without the reference machine for a product. machine: how it runs. peers: modern programs that
+    compute the same, by name.
     """
 
     pipeline: PlanBuilder
@@ -97,7 +98,7 @@ class Case:
 
 
 def tuned(pipeline: PlanBuilder, executor: str = AUTO) -> Case:
-    """A pipeline on an executor; if that is `auto`, in the way that tuning has found."""
+    """A pipeline on an executor; `auto` takes the way that tuning has found, if any."""
     p, chosen, machine = as_tuned(pipeline, executor)
     return Case(p, executors=(chosen,), machine=machine)
 
@@ -144,7 +145,7 @@ class _Subject:
 
     @property
     def inputs(self) -> Arrays:
-        """What is given, or samples: the same ones where others sample alike."""
+        """The given inputs, or samples; cases that sample alike share them."""
         if self.given is not None:
             return self.given
         inputs: Arrays = self.bench.remembered(
@@ -172,10 +173,10 @@ Opener = Callable[[Arrays], AbstractContextManager[PeerRun]]
 class _Entrant:
     """A participant in a case.
 
-    is_peer: whether executors are measured against it. standard: the field of a Timed for
-    comparisons with its outputs, if others are compared with it. executor, product: of one that is
-    an executor, or a library, whose product replaces any plan. timings: of all runs of an executor.
-    differences: of its outputs from the standards.
+    is_peer: whether executors are measured against it. standard: the field of a Timed that compares
+    others with its outputs, if any does. executor: None for others. product: what a library
+    computes, in place of any plan. timings: of all runs of an executor. differences: of its outputs
+    from the standards, by field.
     """
 
     subject: _Subject
@@ -199,14 +200,14 @@ class _Entrant:
 
     @property
     def series(self) -> tuple[object, ...]:
-        """What is measured, apart from the size."""
+        """The identity of its work, apart from the size."""
         p = self.subject.p
         sizes = "mln" if self.subject.product is not None else p.parameters
         others = ((n, v) for n, v in p.parameters.items() if n not in sizes)
         return (self.name,) if self.product else (self.name, p.name, *others)
 
     def job(self) -> MeasuredJob:
-        """The job of the engine."""
+        """Its job for the engine."""
         subject, executor = self.subject, self.executor
 
         @contextmanager
@@ -258,20 +259,20 @@ class _Entrant:
         return Ready(run, check, settle)
 
     def _outputs(self, runs: PeerRun) -> Arrays:
-        """The outputs of a run by name; from the function in float64, for comparisons."""
+        """The outputs of a run by name: float64 of the reference function, else float32."""
         kind = np.float64 if self.is_reference else np.float32
         outputs = as_outputs(self.subject.plan, runs.outputs())
         return {name: array.astype(kind) for name, array in outputs.items()}
 
     def keep(self, outputs: Arrays) -> None:
-        """Keep outputs that are to be compared, or to be compared with."""
+        """Keep outputs, as a standard or to compare them with the standards."""
         if self.standard is not None:
             self.subject.standards.setdefault(self.standard, outputs)
         if not self.is_reference:
             self.outputs = outputs
 
     def compare(self) -> None:
-        """Compare what can be compared by now, and let go of what needs no more comparing."""
+        """Compare its outputs with the standards known so far; drop them after the last."""
         standards = self.subject.standards if self.outputs else {}
         for name in standards.keys() - self.differences.keys():
             self.differences[name] = _difference(self.outputs, standards[name])
@@ -280,13 +281,13 @@ class _Entrant:
 
 
 def _who(subject: _Subject, name: str) -> dict[str, Any]:
-    """The fields of an Attempt of a participant of that name."""
+    """The fields of an Attempt for the participant of that name."""
     p = subject.p
     return {"case": subject.label, "executor": name, "plan": p.name, "parameters": p.parameters}
 
 
 def _by_function(subject: _Subject, function: Reference) -> _Entrant:
-    """The reference function, in float64."""
+    """The entrant for the reference function, in float64."""
     name = str(getattr(function, "__name__", "")).strip("_")
 
     return _Entrant(
@@ -300,7 +301,7 @@ def _by_function(subject: _Subject, function: Reference) -> _Entrant:
 
 
 def _by_peer(subject: _Subject, name: str, peer: OpenPeer) -> _Entrant:
-    """A program of today's that computes the same."""
+    """The entrant for a modern program that computes the same."""
     return _Entrant(
         subject,
         name,
@@ -312,7 +313,7 @@ def _by_peer(subject: _Subject, name: str, peer: OpenPeer) -> _Entrant:
 
 
 def _by_library(subject: _Subject, library: PeerLibrary) -> _Entrant:
-    """A library's own product."""
+    """The entrant for a library's own product."""
     product = subject.product
     assert product is not None
 
@@ -327,7 +328,7 @@ def _by_library(subject: _Subject, library: PeerLibrary) -> _Entrant:
 
 
 def _by_executor(subject: _Subject, executor: Executor) -> _Entrant:
-    """An executor; a peer if it runs the driver's own programs."""
+    """The entrant for an executor, which is a peer if it runs the driver's own programs."""
     call, machine, timings = subject.bench.call, subject.case.machine, list[Timings]()
 
     def timed(result: RunResult) -> float:
@@ -363,15 +364,15 @@ def _by_executor(subject: _Subject, executor: Executor) -> _Entrant:
 
 
 _REMEMBERED = 16
-"""Inputs and exact products: those of a size and of its probes."""
+"""The most inputs and exact products that are kept."""
 
 
 class Benchmark:
-    """Cases, and who is measured on them.
+    """Cases and their participants, which `measure` runs.
 
-    Raises InputError for inputs that do not fit, for two cases that results could not tell apart,
-    and for an unknown executor or library; ExecutorUnavailableError for a named executor that
-    cannot run here.
+    Raises InputError without a case, for inputs that do not fit, for two cases that results could
+    not tell apart, and for an unknown executor or library; ExecutorUnavailableError for a named
+    executor that cannot run here.
     """
 
     def __init__(
@@ -384,8 +385,11 @@ class Benchmark:
         rounds: Rounds = DEFAULT_ROUNDS,
         seed: int = 0,
     ) -> None:
-        """peers: libraries by name; all that are here if None. has_reference: whether functions
-        take part. call: what whole calls are, where these are timed. seed: of samples.
+        """Find the participants of each case.
+
+        peers: names of libraries; None takes all that are here. has_reference: whether reference
+        functions take part, and products are checked. call: makes a whole call; None times
+        computing alone. seed: of samples.
         """
         if not cases:
             raise InputError("there is nothing to measure; give one case at least")
@@ -451,10 +455,10 @@ class Benchmark:
         budget: Budget,
         save: Callable[[Bench], object] = lambda _: None,
     ) -> Bench:
-        """Measure all of them, the case with the least work first.
+        """Measure all cases, the one with the least work first.
 
-        budget: it tells of `steps` steps. save: called with the results
-        so far whenever there are new ones, and with all of them at the end.
+        budget: its `tell` is called for each of `steps` steps. save: called with the results so far
+        whenever there are new ones, and with all of them at the end.
         """
         measured = measure(
             list(self.entered),
@@ -522,7 +526,7 @@ def _finite(error: float | None) -> float | None:
 
 
 def _labels(pipelines: Sequence[PlanBuilder]) -> list[str]:
-    """The work of each in a few words: the parameters that differ, and the sizes of products.
+    """Each pipeline's work in a few words: the parameters that differ, and the sizes of products.
 
     The way that a product is computed, such as its block, is left out.
     """

@@ -3,8 +3,8 @@
 Each ceiling has a plan that does one thing: multiply-adds, dot products, lookups as a product makes
 them, fills, blends, copies, passes of one fragment, transfers. The plan is made longer until a run
 takes long enough to be measured. Then all plans of an executor run in turn, round by round; a rate
-is the median of its rounds, and its range ends at the fastest: whatever disturbs a run makes it
-slower, so bounds take that end.
+is the median of its rounds. Its range ends at the fastest round, which bounds use: disturbances
+only make a run slower.
 
 An executor that computes tiles of fragments (lower/groups/shape.py) stages only shared texels. So
 its lookups are measured with fragments that look up their own texels; shared memory has a plan that
@@ -67,7 +67,7 @@ STEPS = 32  # of a program's loop, which is unrolled
 MANY = 8  # multiply-adds for two lookups, four times those of the multichannel product
 MOST_ITERATIONS = 64
 _LONG = 4096  # most iterations where all of them look up the same texels
-_SHORT_PASSES = 16  # passes of one fragment in an iteration, since none can be shorter
+_SHORT_PASSES = 16  # passes of one fragment in an iteration
 
 
 Build = Callable[[PlanBuilder, int], object]
@@ -100,7 +100,10 @@ class CeilingTask:
 
 
 def tasks(*, tiled: bool) -> Iterator[CeilingTask]:
-    """Every ceiling, by the name of its field in the profile; arithmetic in two ways."""
+    """The measurements of all ceilings; arithmetic has two.
+
+    tiled: for an executor that computes tiles of fragments.
+    """
     sides, most = (TILED_SIDE, _LONG) if tiled else (SIDE, MOST_ITERATIONS)
     side = sides[RGBA32F]
     dots = load_program("calibration/transform.fp.j2", steps=STEPS)
@@ -159,7 +162,7 @@ def tasks(*, tiled: bool) -> Iterator[CeilingTask]:
 
 
 _SIZES = {32: R32F, 128: RGBA32F}
-"""The texels whose rates profiles have, by their bits."""
+"""The texel formats whose rates profiles have, by their bits."""
 
 
 def _texture(p: PlanBuilder, name: str, texels: Format, width: int, height: int) -> Texture:
@@ -177,9 +180,10 @@ def _draws(
     reads: bool = False,
     **given: Any,
 ) -> None:
-    """Passes of a program, which reads a texture for a copy.
+    """Passes of one program.
 
-    They are not in a Repeat, so that each is executed by itself.
+    times: passes in an iteration. reads: whether the program reads a texture, as a copy does. The
+    passes are not in a Repeat, so that each is executed by itself.
     """
     textures = {0: _texture(p, "A", texels, side, side)} if reads else {}
     screen = _texture(p, "C", texels, side, side)
@@ -222,7 +226,7 @@ def _lookups(
 
 
 def _columns(p: PlanBuilder, iterations: int, side: int) -> None:
-    """Sums of texels that columns of fragments share; every iteration reads the same ones."""
+    """Sums of texels that the fragments of a column share; every iteration reads the same ones."""
     a, screen = _texture(p, "A", RGBA32F, side, STEPS), _texture(p, "C", RGBA32F, side, side)
     program = load_program("calibration/columns.fp.j2", steps=STEPS)
     texcoords, local = {0: Texels(y=0.5, height=0)}, {0: (0, 1, 0, 0)}
@@ -250,8 +254,8 @@ _OPERATIONS_OF_RATE = {ARITHMETIC: 1, "lookups_32_bits_g_per_s": 1, "lookups_128
 class Ceiling(Record):
     """A rate in the unit of the profile's field.
 
-    median, lowest, highest: of the measured runs. first_run: whether the only run is one that would
-    not have been measured otherwise, because the budget ended.
+    median, lowest, highest: of the measured runs. first_run: whether the only run is a first run,
+    because the budget ended before any that is measured.
     """
 
     median: float
@@ -262,7 +266,7 @@ class Ceiling(Record):
 
 
 class Calibration(Record):
-    """An executor's ceilings by their field in the profile. file: that the profile was written to.
+    """An executor's ceilings by their field in the profile. file: where the profile was written.
 
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
     """
@@ -321,8 +325,8 @@ def calibrate(
     """Measure an executor's ceilings.
 
     runs: rounds, in each of which every plan runs once. run_s: seconds that a run should take at
-    least. budget: no limit without; every plan is run once in any case. It tells of `count_steps`
-    steps.
+    least. budget: None means no limit; every plan runs at least once. Its `tell` is called for each
+    of `count_steps` steps.
     """
     rounds, limit = Rounds(runs), budget or Budget()
     tiled = executor.capabilities.stages_texels
@@ -357,8 +361,8 @@ def calibrate_all(
 ) -> Calibrations:
     """Measure executors, and write their profiles where `find_profile` looks.
 
-    path: of the profile of a single executor, elsewhere. Raises InputError before measuring if a
-    profile cannot be written.
+    path: where to write the profile of a single executor instead. Raises InputError before
+    measuring if a profile cannot be written.
     """
     folder = calibrated_folder()
     paths = [path or folder / f"{calibrated_name(executor.name)}.toml" for executor in executors]
@@ -386,7 +390,7 @@ class _OpenTask(Contender):
     first_s: float = 0.0
 
     def rates(self) -> list[float]:
-        """The work over the seconds of each run, or of the first one."""
+        """The rate of each measured run, or of the first run if there is none."""
         amount = self.task.work * self.iterations
         rates = [amount / seconds for seconds in self.samples or [self.first_s]]
         return [1.0 / rate for rate in rates] if self.task.slowness else rates
@@ -395,7 +399,7 @@ class _OpenTask(Contender):
 def _prepared(
     executor: Executor, task: CeilingTask, run_s: float, limit: Budget, held: ExitStack
 ) -> _OpenTask:
-    """A task whose run is as long as it should be, after its first run; `held` closes it."""
+    """A task whose run is long enough to measure, after its first run. held: closes it."""
     iterations = 1
     while True:
         plan = task.plan(iterations)
@@ -420,10 +424,11 @@ def _seconds(prepared: Prepared, operands: dict[str, F32], part: str) -> float:
 
 
 def _ceilings(measured: Sequence[_OpenTask]) -> dict[str, Ceiling]:
-    """The ceilings by field. The peak of arithmetic is the highest rate of any of the programs.
+    """The ceilings by field.
 
-    The walks multiply and add, too: once for two lookups, two operations in each channel. How many
-    tiles are computed at once is the peak over the rate of one tile.
+    The peak of arithmetic is the highest rate of any program. The walks for lookups count, too:
+    they multiply and add once for two lookups, which is two operations in each channel. The number
+    of tiles computed at once is the peak over the rate of one tile.
     """
     peaks = [
         ([factor * rate for rate in one.rates()], not one.samples)
@@ -490,7 +495,7 @@ def profile_of(executor: Executor, calibration: Calibration) -> Profile:
 
 
 def _fact(name: str, ceiling: Ceiling) -> Fact[float]:
-    """The median and, of a rate, the highest run: a bound has to hold for the fastest, too."""
+    """The median and, for a rate, the highest run, since a bound must hold for it, too."""
     value, highest = (float(f"{number:.4g}") for number in (ceiling.median, ceiling.highest))
     is_range = name.endswith(_RATES) and highest > value
     note = f"median of {ceiling.runs} runs, {ceiling.lowest:.3g} to {ceiling.highest:.3g}"

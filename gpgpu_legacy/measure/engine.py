@@ -26,8 +26,8 @@ from gpgpu_legacy.plan.memory import free_memory
 from gpgpu_legacy.plan.plan import Plan
 
 LEAST_BYTES, MOST_BYTES = 2 << 30, 8 << 30  # of prepared plans; the most also fits a GPU's memory
-_SHARE = 8  # of the memory that is free
-_SHORT = 5  # a short run fits so often into the budget that is left
+_SHARE = 8  # open jobs take at most one part in so many of the free memory
+_SHORT = 5  # a run is short if so many fit into the rest of the budget
 
 
 # What it takes and gives -------------------------------------------------------------------------
@@ -37,9 +37,9 @@ _SHORT = 5  # a short run fits so often into the budget that is left
 class Ready:
     """A job that is open.
 
-    run: runs it once and gives the seconds of computing, without transfers. check: reduces the last
-    run's result to what the outcome keeps, such as its error. settle: called before the runs of a
-    round; waits until what earlier jobs have started is over.
+    run: runs it once and gives the seconds of computing, without transfers. check: called after the
+    first run; gives what the outcome keeps of its result, such as the error. settle: called before
+    the runs of a round; waits until the work that earlier jobs started is over.
     """
 
     run: Callable[[], float]
@@ -52,10 +52,9 @@ class MeasuredJob:
     """Work to run at a size.
 
     series: identifies the work apart from its size; hashable. label: names the series to people.
-    open: prepares runs. expected_s: about the seconds until the first run is done, as far as is
-    known beforehand. case: the work at this size, in words, if not a product of n×n matrices.
-    size_bytes: about what it takes of memory while it is open. by: who runs it, and whose guesses
-    are too high or too low alike.
+    open: prepares runs. expected_s: estimates the seconds to open it and to run it once. case: the
+    work at this size, in words, if not a product of n×n matrices. size_bytes: about the memory that
+    it takes while it is open. by: who runs it; the estimates of one runner are corrected alike.
     """
 
     series: Any
@@ -77,8 +76,7 @@ class JobOutcome:
     """A job's result.
 
     samples: seconds of the measured runs, in order. checked: the result of the job's check after
-    its first run. is_first_run: no round took place, so the only sample is of a run that would
-    otherwise not be measured.
+    its first run. is_first_run: no round took place, so the only sample is that of the first run.
     """
 
     job: MeasuredJob
@@ -148,11 +146,12 @@ def measure(
 ) -> Measured:
     """Measure jobs within the budget, all of one size together, the smallest size first.
 
-    The budget tells of `count_steps` steps. results: called with all results so far whenever there
-    are new ones, and when the measurement is interrupted. If no job
-    fits the budget, the cheapest one is run once. Results are in the order of the jobs. An error
-    that a driver or a library raises becomes the reason why its job was not run; the other jobs are
-    not affected.
+    budget: its `tell` is called for each of `count_steps` steps. results: called with all results
+    so far whenever there are new ones, and when the measurement is interrupted.
+
+    If no job fits the budget, the cheapest one is run once. Results are in the order of the jobs.
+    An error that a driver or a library raises becomes the reason why its job was not run; the other
+    jobs are not affected.
     """
     measurement = _Measurement(jobs, budget, rounds, results)
     for size in sorted({job.size for job in jobs}):
@@ -169,7 +168,7 @@ def measure(
 class _Cost:
     """The times of a series at a size, in seconds of the budget's clock.
 
-    transfers_s: of a run beside computing, and of the check.
+    transfers_s: of all but computing in a run, and of the check.
     """
 
     size: int
@@ -178,7 +177,7 @@ class _Cost:
     compute_s: float
 
     def at(self, size: int) -> float:
-        """Seconds to open, run once and check at another size, at most."""
+        """The expected seconds to open, run once and check at another size."""
         ratio = size / self.size
         return self.open_s * ratio + self.transfers_s * ratio**2 + self.compute_s * ratio**3
 
@@ -197,14 +196,14 @@ class Contender:
     samples: list[float] = field(default_factory=list)
 
     def once(self) -> float:
-        """The seconds of a run that is not measured."""
+        """Run once, and give the seconds without keeping them."""
         started = self.budget.clock()
         seconds = self.run()
         self.wall_s = self.budget.clock() - started
         return seconds
 
     def sample(self) -> bool:
-        """One measured run; False if it does not fit the budget."""
+        """Make a measured run; False if it does not fit the budget."""
         if self.budget.refusal(self.wall_s) is not None:
             return False
         self.samples.append(self.once())
@@ -225,7 +224,7 @@ class _OpenJob(Contender):
     error: str | None = None
 
     def result(self) -> JobOutcome | NotRun:
-        """Its result by now."""
+        """Its result so far."""
         if self.error is not None and not self.samples:
             return NotRun(self.job, self.error, is_refused=True)
         samples = tuple(self.samples or self.unmeasured[-1:])
@@ -248,7 +247,7 @@ class _Measurement:
     open_jobs: list[_OpenJob] = field(default_factory=list)
 
     def so_far(self) -> Measured:
-        """The results by now."""
+        """The results so far."""
         done = self.done | {own.job: own.result() for own in self.open_jobs}
         results = [done[job] for job in self.jobs if job in done]
         return Measured(
@@ -261,15 +260,15 @@ class _Measurement:
     def expected_s(self, job: MeasuredJob) -> float:
         """Seconds that running a job once may take, as far as is known.
 
-        A guess is corrected by what the last one of the same executor came to. It takes time, too:
-        once the budget is spent, nothing is guessed.
+        Without a known cost it is the job's estimate, corrected by the error of the last estimate
+        with the same `by`.
         """
         if (cost := self.known.get(job.series)) is not None:
             return cost.at(job.size)
         return self.guess_s(job) * self.corrections.get(job.by, 1.0)
 
     def guess_s(self, job: MeasuredJob) -> float:
-        """What the job itself expects."""
+        """The job's own estimate, which takes time to make; infinite once the budget is spent."""
         if job not in self.guesses:
             self.guesses[job] = job.expected_s() if self.budget.left_s > 0.0 else inf
         return self.guesses[job]
@@ -287,7 +286,7 @@ class _Measurement:
     # One group of jobs ---------------------------------------------------------------------------
 
     def together(self, jobs: Sequence[MeasuredJob]) -> None:
-        """The first runs and all rounds of jobs of one size."""
+        """Make the first runs and all rounds of jobs of one size."""
         try:
             with ExitStack() as held:
                 left = list(jobs)
@@ -352,7 +351,7 @@ class _Measurement:
         return own
 
     def take(self, own: _OpenJob) -> None:
-        """A job's part of a round, within the budget."""
+        """Make a job's runs of a round, within the budget."""
         if own.error is None and own.unmeasured[-1] < self.rounds.longest_s:
             try:
                 own.ready.settle()

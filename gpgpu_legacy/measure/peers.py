@@ -1,4 +1,4 @@
-"""Peers: modern programs that compute the same as a pipeline: libraries, and users' own.
+"""Peers: modern programs, of libraries or of users, that compute the same as a pipeline.
 
 A peer may do that in any way: by a CUDA kernel for each pass, or by a loop that a compiler spreads
 over all cores. It brings the inputs to its device once. After that it starts, computes and is asked
@@ -30,7 +30,7 @@ class PeerRun(Protocol):
     """A peer whose inputs are on its device."""
 
     def start(self) -> object:
-        """Put everything as it is before the first pass; not timed."""
+        """Reset everything to the state before the first pass; not timed."""
 
     def compute(self) -> object:
         """Run all passes, and return when they are done.
@@ -39,7 +39,7 @@ class PeerRun(Protocol):
         """
 
     def outputs(self) -> Any:
-        """The output, or a mapping of outputs by name; not timed."""
+        """Return the output, or a mapping of outputs by name; not timed."""
 
 
 OpenPeer = Callable[[Mapping[str, F32], Mapping[str, Any]], PeerRun]
@@ -54,7 +54,8 @@ it.
 class Calls:
     """A PeerRun that calls a function.
 
-    back: the outputs, of what it returned. seconds: of computing, by its own clock.
+    back: turns its result into outputs. seconds: takes the seconds of computing from its result;
+    None if it has no clock.
     """
 
     call: Callable[[], Any]
@@ -63,15 +64,15 @@ class Calls:
     result: Any = None
 
     def start(self) -> None:
-        """Nothing has to be put back."""
+        """Do nothing, since there is no state to reset."""
 
     def compute(self) -> object:
-        """Call it."""
+        """Call the function."""
         self.result = self.call()
         return self.seconds(self.result)
 
     def outputs(self) -> Any:
-        """Its outputs."""
+        """The outputs of the last call."""
         return self.back(self.result)
 
 
@@ -82,8 +83,9 @@ class Calls:
 class PeerLibrary:
     """A library's own product of two float32 matrices.
 
-    name: what results call it. device: in words. matmul: as NumPy's.
-    bring, back: arrays to the device, and from it. seconds: of a call on the device, by its clock.
+    name: what results call it. device: in words. matmul: as NumPy's. bring, back: copy an array to
+    the device, and from it. seconds: makes a call, and gives its seconds by the device's clock if
+    there is one.
     """
 
     name: str
@@ -94,7 +96,7 @@ class PeerLibrary:
     seconds: Callable[[Callable[[], object]], object] = lambda call: call()
 
     def opened(self, a: F32, b: F32) -> PeerRun:
-        """The product of two matrices, which are on the device then."""
+        """Bring two matrices to the device, to multiply them there as often as wanted."""
         arrays = a, b, np.empty((a.shape[0], b.shape[1]), np.float32)
         left, right, product = map(self.bring, arrays)
         multiply = partial(self.matmul, left, right, out=product)
@@ -106,7 +108,7 @@ class PeerLibrary:
         return Calls(call, itemgetter(1), itemgetter(0))
 
     def whole(self, a: F32, b: F32) -> F32:
-        """The product, with the operands' way to the device and its way back."""
+        """The product of two matrices, with all transfers."""
         return self.back(self.matmul(self.bring(a), self.bring(b)))
 
 
@@ -123,7 +125,7 @@ def libraries() -> Iterator[PeerLibrary]:
 
 
 CALLS = 5
-"""The calls of a library that are timed together; one more goes ahead, while these are queued."""
+"""The calls of a library that are timed together; an earlier one runs while these are queued."""
 
 
 def _by_events(
@@ -131,7 +133,7 @@ def _by_events(
     elapsed_ms: Callable[[Any, Any], float],
     call: Callable[[], object],
 ) -> float:
-    """The seconds of a call by CUDA's events, so that no call waits for Python."""
+    """The mean seconds of queued calls by CUDA's events, so that no call waits for Python."""
     start, end = event(), event()
     call()
     start.record()
@@ -165,7 +167,7 @@ def _through_torch() -> PeerLibrary | None:
 
 
 def _through_cupy() -> PeerLibrary | None:
-    """The same through cupy, which leaves TF32 off unless CUPY_TF32 asks for it."""
+    """The same through cupy; None without cupy, without a GPU, or if CUPY_TF32 asks for TF32."""
     if os.environ.get("CUPY_TF32", "0") != "0":
         return None
     try:
@@ -186,7 +188,7 @@ def _through_cupy() -> PeerLibrary | None:
     )
 
 
-# Those of a file ---------------------------------------------------------------------------------
+# Peers of a file ---------------------------------------------------------------------------------
 #
 # Every public class of the file is a peer; the class's name is the peer's. It is constructed with
 # those of the plan's inputs (float32 arrays) and parameters that its constructor names, and is then
@@ -198,8 +200,8 @@ METHODS = ("start", "compute", "outputs")
 def read_peers(what: str) -> dict[str, OpenPeer]:
     """The peers of FILE.py, by name, in its order, or the one of FILE.py:NAME.
 
-    The file's code is executed. Raises InputError for a file without peers, for a class that is
-    none, and for code that fails.
+    The file's code is executed. Raises InputError for a file without peers, for a class that is not
+    a peer, and for code that fails.
     """
     name, colon, chosen = what.partition(".py:")
     file = Path(f"{name}.py" if colon else what)

@@ -1,4 +1,4 @@
-"""What all measuring shares: a budget of seconds, rounds, others' work, and the machine."""
+"""The basis of all measuring: a budget of seconds, rounds, others' work, and the machine."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ GRACE_S = 1.0
 
 
 class BudgetSpentError(InputError):
-    """Raised in the middle of work that is useless in part, such as a simulation."""
+    """Raised in the middle of work that is useless unless complete, such as a simulation."""
 
 
 def _to_nobody(_: str) -> None:
-    """Tell nobody of a step; a budget that does is sent to other processes."""
+    """Ignore a step. It is no lambda, since budgets are sent to other processes."""
 
 
 class Budget:
-    """Seconds that start when the budget is created, and whom to tell of each step.
+    """Seconds that start when the budget is created, and a function to call after each step.
 
     Everything counts: preparing, uploading, computing, checking and closing.
     """
@@ -52,9 +52,10 @@ class Budget:
         clock: Clock = perf_counter,
         tell: Callable[[str], object] = _to_nobody,
     ) -> None:
-        """seconds: 0 or more; infinity means no limit. Raises InputError for anything else.
+        """Start now.
 
-        tell: called with a description of each step that is done.
+        seconds: 0 or more; infinity means no limit. clock: gives the time in seconds. tell: called
+        with a description of each step that is done. Raises InputError for other seconds.
         """
         if not seconds >= 0.0:
             raise InputError(f"the budget is {seconds}; give a number of seconds, 0 or more")
@@ -100,15 +101,15 @@ class Budget:
         return None
 
     def share(self, parts: int) -> Budget:
-        """An equal part of the time that is left, for the first of a number of tasks."""
+        """A budget of an equal part of the time that is left, for the first of `parts` tasks."""
         return Budget(max(0.0, self.left_s) / parts, self.clock, self.tell)
 
     def until_spent(
         self, progress: Callable[[float], object] = lambda _: None
     ) -> Callable[[float], None]:
-        """A progress function that raises BudgetSpentError if no time is left before the end.
+        """A progress function that raises BudgetSpentError if the budget is spent before the end.
 
-        progress: called with the fraction done, too.
+        progress: also called with the fraction done.
         """
 
         def report(done: float) -> None:
@@ -147,7 +148,7 @@ class Rounds:
     longest_s: float = inf
 
     def __post_init__(self) -> None:
-        """Raises InputError for fewer rounds than one, and for more than MOST_ROUNDS."""
+        """Raise InputError for fewer rounds than one, and for more than MOST_ROUNDS."""
         if not 1 <= self.count <= MOST_ROUNDS:
             raise InputError(f"--repeat is {self.count}; it must be from 1 to {MOST_ROUNDS}")
 
@@ -164,8 +165,8 @@ _LOOK_S, _MOST_LOOKS = 0.005, 40
 def wait_for_rest() -> None:
     """Wait until the threads of this process rest, or for 40 looks of 5 ms.
 
-    Those of a BLAS look for more work for 30 to 130 ms after a product, on processors that the
-    next contender needs: native code takes up to six times as long meanwhile.
+    The threads of a BLAS look for more work for 30 to 130 ms after a product. They occupy the
+    processors that the next contender needs: native code takes up to six times as long meanwhile.
     """
     for _ in range(_MOST_LOOKS):
         before = process_time()
@@ -190,7 +191,7 @@ def warm_up(sample: Callable[[], float]) -> None:
 
 
 def as_repeat(repeat: object) -> int:
-    """The number of runs for the medians of a plan's times; InputError if it is not a number."""
+    """The number of runs for the medians of a plan's times; InputError unless 1 to MOST_RUNS."""
     number = as_positive("repeat", repeat)
     if number > MOST_RUNS:
         raise InputError(f"repeat is {number}; it must be at most {MOST_RUNS}")
@@ -229,7 +230,7 @@ class OtherWork:
         self._started, self._before = perf_counter(), _others_s()
 
     def share(self) -> float | None:
-        """The part of all cores' time that other processes have used since then, from 0 to 1.
+        """The part of all cores' time that other processes have used since the start, from 0 to 1.
 
         None if too little time has passed to tell, or if the system does not tell.
         """
@@ -274,7 +275,7 @@ def _others_s() -> float | None:
 
 
 def _used_s(process: psutil.Process) -> float:
-    """Seconds of processor time of a process and of its children that have ended; 0 if it has."""
+    """Seconds of processor time of a process and its ended children; 0 if the process has ended."""
     import psutil
 
     try:
@@ -323,7 +324,7 @@ def this_platform() -> Platform:
 
 
 def versions() -> dict[str, str]:
-    """Of Python, of the installed packages that times depend on, and of NumPy's BLAS."""
+    """The versions of Python, of packages that times depend on, and of NumPy's BLAS."""
     from importlib.metadata import PackageNotFoundError, version
 
     import numpy as np
@@ -340,5 +341,5 @@ def versions() -> dict[str, str]:
 
 
 def settings() -> dict[str, str]:
-    """The environment's variables that choose instructions or threads, ours and the libraries'."""
+    """The environment variables that choose instructions or threads, ours and the libraries'."""
     return {name: " ".join(os.environ[name].split()) for name in _VARIABLES if name in os.environ}

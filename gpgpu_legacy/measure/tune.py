@@ -1,4 +1,4 @@
-"""The search for the fastest way to compute something on this machine: it tries, as ATLAS does.
+"""The search for the fastest way to run an algorithm on this machine, by trying.
 
 Hall, Carr & Hart end with the wish that a library find its block size on the hardware at hand, as
 ATLAS does for CPUs. The search covers the executor, the block, the accumulation, and the shape of
@@ -51,21 +51,21 @@ from gpgpu_legacy.serial import as_record, with_fields
 
 ROUNDS = 5  # for ways that are compared
 HOPELESS = 1.5  # a way whose run takes this many times as long as the best one's is not repeated
-BEHIND = 1.15  # a way that is never closer to the best one than this leaves the rounds
-MOST_HELD = 32  # ways that stay prepared, where there is room for them
+BEHIND = 1.15  # a way that is always slower than the best one by more than this leaves the rounds
+MOST_HELD = 32  # the most ways that stay prepared
 GAIN = 0.98  # a way must take less than this part of the best time to replace it
 
 WRONG = 1e-2
-"""The part of the largest result by which two ways differ that do not compute the same."""
+"""Two ways do not compute the same if they differ by more than this part of the largest result."""
 
 SHORTEST_S = 1e-9
-"""Seconds of a run that a coarse clock measures as 0: results have ratios."""
+"""The seconds kept for a run that a coarse clock measures as 0: ratios need a divisor."""
 
 _BLOCKS = (8, 16, 32, 64, 128, 256)
 
 
 class RefusedError(Exception):
-    """A way that an executor refuses, or that gives other results."""
+    """Raised for a way that an executor refuses, or that gives other results."""
 
 
 Run = Callable[[TunedWay], float]
@@ -94,10 +94,10 @@ class SearchResult:
 class WaySearch:
     """Coordinate descent from a way to the fastest one that it leads to.
 
-    run: called once for a way before that way is measured. budget: no run starts that is expected
-    to outlast it; the first way is run whatever the budget. It tells of each run. improved: called
-    with the result so far whenever a faster way is found. tried: the ways that were run. cut_short:
-    whether the budget has kept a run from starting.
+    run: runs a way; the first runs of each are not measured. budget: a run that is expected to
+    outlast it does not start, but the first way always runs. Its `tell` is called after each run.
+    improved: called with the result so far whenever a faster way is found. tried: the ways that
+    were run. cut_short: whether the budget has kept a run from starting.
     """
 
     axes: Axes
@@ -146,7 +146,7 @@ class WaySearch:
     def along(
         self, way: TunedWay, best: float, others: Sequence[TunedWay]
     ) -> tuple[TunedWay, float]:
-        """The best of a way and of those beside it on an axis, and its time."""
+        """The fastest of a way and the others on an axis, and its seconds."""
         promising = [
             other for other in others if other not in self.tried and self.is_promising(other, best)
         ]
@@ -162,7 +162,7 @@ class WaySearch:
         return way, medians[way]
 
     def is_promising(self, way: TunedWay, best: float) -> bool:
-        """Whether a way gives the results, and in a time that is not hopeless."""
+        """Whether a way runs, gives the right results, and is not hopelessly slow."""
         if not self.may_run():
             return False
         try:
@@ -174,7 +174,7 @@ class WaySearch:
         return seconds < HOPELESS * best
 
     def rounds(self, ways: Sequence[TunedWay]) -> dict[TunedWay, list[float]]:
-        """Samples of ways that run in turn, as far as the budget goes. The first has all rounds."""
+        """Samples of ways that run in turn within the budget. The first way is in all rounds."""
         samples: dict[TunedWay, list[float]] = {way: [] for way in ways}
         for _ in range(ROUNDS):
             for way in ways:
@@ -190,7 +190,7 @@ class WaySearch:
 
 
 def axes_of(p: PlanBuilder, executors: Sequence[str]) -> Axes:
-    """The axes along which the ways of a pipeline differ. Parameters that were given stay."""
+    """The axes along which the ways of a pipeline differ. Given parameters stay as they are."""
     (algorithm, given), plan = family_of(p), p.plan()
     most = p.parameters.get("n")
     known = algorithm.parameters["block"].choices.values() if "block" in p.parameters else ()
@@ -221,7 +221,7 @@ def axes_of(p: PlanBuilder, executors: Sequence[str]) -> Axes:
 
 
 def family_of(p: PlanBuilder) -> tuple[Algorithm, Mapping[str, Any]]:
-    """The algorithm of a pipeline, and its given parameters; InputError for one without."""
+    """The algorithm of a pipeline, and its given parameters; InputError if there is none."""
     if p.family is None:
         raise InputError(f"{p.name} is of no algorithm, so it has one way alone; tune an algorithm")
     return p.family
@@ -279,7 +279,7 @@ def tune(
     executors: Sequence[str] = (),
     seed: int = 0,
 ) -> TuningReport:
-    """Search for the fastest way of each algorithm. An interrupt leaves the fastest ones so far.
+    """Search for the fastest way of each algorithm. An interrupt keeps the fastest ways so far.
 
     budget: pipelines share it in equal parts. executors: to search; if empty, all that work here
     but the reference machine and the driver's own programs.
@@ -332,7 +332,10 @@ def _keep(p: PlanBuilder, result: SearchResult) -> None:
 
 
 def executors_of(p: PlanBuilder, names: Sequence[str] = ()) -> list[str]:
-    """The executors to search for a pipeline; first the one that `auto` takes untuned."""
+    """The executors to search for a pipeline: those named, or all suitable ones.
+
+    Without names, the first is the one that `auto` takes untuned.
+    """
     plan = p.plan()
     if names:
         return list(dict.fromkeys(find_executor(name, plan).name for name in names))
@@ -385,7 +388,7 @@ class WayRunner:
         return result.timings.compute_s
 
     def result(self, way: TunedWay) -> RunResult:
-        """The outputs of a way. One that is prepared again first runs unmeasured."""
+        """The result of a way. A way that is prepared again has an unmeasured run first."""
         prepared = self.held.pop(way, None)
         is_again = prepared is None and way in self.known
         if prepared is None:
@@ -412,8 +415,8 @@ class WayRunner:
     def rounding(self) -> F32:
         """The largest difference that two products may have.
 
-        Two sums of l products in float32, each of them rounded in any order, differ by no more
-        than 2·l/(1 - l·2⁻²⁴)·2⁻²⁴ of the sum of the products' magnitudes.
+        Two float32 sums of l products, each in any order, differ by at most 2·l/(1 - l·2⁻²⁴)·2⁻²⁴
+        of the sum of the products' magnitudes.
         """
         assert self.product is not None
         a, b = self.product.factors(self.inputs)

@@ -1,8 +1,8 @@
 """The results of tuning on this machine, kept between processes, and their use by `auto`.
 
-It is one file in the user's data folder: for each device with its driver, and each algorithm, the
-fastest way that `tune` (measure/tune.py) has found. The environment variable GPGPU_LEGACY_TUNING
-names another file, or is `off`: then nothing is kept or used.
+One file in the user's data folder has the fastest way that `tune` (measure/tune.py) has found for
+each algorithm on each device with its driver. The environment variable GPGPU_LEGACY_TUNING names
+another file, or is `off`: then nothing is kept or used.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TunedWay(Record, kw_only=False):
 
     @property
     def tuning(self) -> Tuning | None:
-        """The shape of the code."""
+        """The shape of the code; None if the executor's own rules decide it."""
         return Tuning(self.group, self.tile) if self.group or self.tile else None
 
     def __str__(self) -> str:
@@ -95,10 +95,10 @@ class TunedWay(Record, kw_only=False):
 class Tuned(Record):
     """The fastest way found for an algorithm on a machine.
 
-    parameters: that the algorithm was given for the search, such as its size. seconds,
-    default_seconds: medians of samples taken in turn: by this way, and by the one that is used
-    where nothing is tuned. trials: how many ways were tried. finished: whether the search ended
-    before its budget did. date: ISO 8601.
+    parameters: those given for the search, such as the size. seconds, default_seconds: medians of
+    samples taken in turn: by this way, and by the one that is used where nothing is tuned. trials:
+    how many ways were tried. finished: whether the search ended before its budget did. date: ISO
+    8601.
     """
 
     device: OneLine
@@ -114,7 +114,7 @@ class Tuned(Record):
 
     @property
     def is_here(self) -> bool:
-        """Whether it is of this machine."""
+        """Whether it was found on this machine."""
         return Platform(self.device, self.driver) == this_platform()
 
 
@@ -138,7 +138,7 @@ def tuning_file() -> Path:
 
 
 def state() -> tuple[object, ...]:
-    """A value that changes as soon as other ways are kept, or tuning is switched off."""
+    """A value that changes as soon as the kept ways change, or tuning is switched off."""
     wanted = tuple(map(os.environ.get, (VARIABLE, "HOME", "XDG_DATA_HOME")))
     try:
         return *wanted, os.stat(_file_of(wanted)).st_mtime_ns  # noqa: PTH116 - much faster
@@ -152,7 +152,7 @@ def _file_of(_: tuple[str | None, ...]) -> Path:
 
 
 def _read() -> tuple[Tuned, ...]:
-    """All that is kept. Raises InputError, with how to mend it, for a file that is damaged."""
+    """All results that are kept. Raises InputError for a damaged file."""
     try:
         path = tuning_file()
     except InputError:  # a user without a home has kept nothing
@@ -200,9 +200,10 @@ def keep(new: Tuned) -> None:
 class TuningReport(Result):
     """The results for this machine. off: whether tuning is off.
 
-    file: that keeps them; None if the user has no home. forgotten: the algorithms whose ways were
-    just forgotten; None if none were to be. busy_share: the part of the processors' time that other
-    processes took during a search that was just made, from 0 to 1.
+    file: where they are kept; None if the user has no home. forgotten: the algorithms whose ways
+    were just forgotten; None if nothing was to be forgotten. busy_share: the part of the
+    processors' time that other processes took during the search, from 0 to 1; None without a
+    search.
     """
 
     file: str | None
@@ -251,9 +252,10 @@ class TuningReport(Result):
 def tuning_report(
     names: Collection[str] = (), *, forget: bool = False, busy_share: float | None = None
 ) -> TuningReport:
-    """The results for this machine, of all algorithms or of these.
+    """The results for this machine.
 
-    forget: whether to forget it first.
+    names: of algorithms; all if empty. forget: whether to forget their results first. busy_share:
+    of the search that was just made.
     """
     kept = [tuned for name, tuned in tuned_here().items() if not names or name in names]
     if forget and kept:
@@ -273,22 +275,22 @@ def tuning_report(
     )
 
 
-# What `auto` makes of it -------------------------------------------------------------------------
+# Use by `auto` -----------------------------------------------------------------------------------
 
 
 _FREE = ("n", "m", "l", "alpha", "beta", "transpose_a", "transpose_b", "block", "accumulate")
-"""Parameters that a way which was found with the defaults of all others works with."""
+"""Parameters that may differ from their defaults in a run that takes a way with parameters."""
 
 
 def choose(
     algorithm: Algorithm, given: Mapping[str, Any], executor: str = AUTO, machine: Machine = USUAL
 ) -> tuple[dict[str, Any], str, Machine]:
-    """A run's parameters, executor and Machine: the tuned way for choices left to `auto`, if there
-    is one; else the request itself.
+    """A run's parameters, executor and Machine: the tuned ones if there are any, or as asked for.
 
-    Exact runs and other arithmetics stay as they are. So does an algorithm with non-default
-    parameters, if the way would set parameters. The shape of the code is used only with the
-    parameters that it was found with.
+    Tuning decides only if the executor is `auto` and the machine has no settings: exact runs and
+    other arithmetics stay as they are. So does an algorithm with non-default parameters, if the way
+    would set parameters. The shape of the code is used only with the parameters that it was found
+    with.
     """
     as_asked = dict(given), executor, machine
     tuned = tuned_here().get(algorithm.name) if (executor, machine) == (AUTO, USUAL) else None
@@ -308,7 +310,7 @@ def choose(
 def as_tuned(
     p: PlanBuilder, executor: str = AUTO, machine: Machine = USUAL
 ) -> tuple[PlanBuilder, str, Machine]:
-    """A pipeline with executors and a Machine: from `choose`, if an algorithm built it."""
+    """A pipeline, an executor and a Machine: from `choose` if an algorithm built the pipeline."""
     if p.family is None:
         return p, executor, machine
     algorithm, given = p.family

@@ -21,7 +21,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import F64
 from gpgpu_legacy.plan.plan import Plan
 
-WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to how many rows each is checked, and how many above
+WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to so many rows all are checked; above, so many
 
 
 @frozen
@@ -33,14 +33,14 @@ class PipelineProduct:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The sizes by the names that parameters have; n alone where all are equal."""
+        """The sizes by the names of parameters; n alone if all are equal."""
         shape = self.shape
         square = {"n": shape.n}
         return square if shape.is_square else {"m": shape.m, "l": shape.l, **square}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The work, by the names of parameters."""
+        """The sizes and transpositions, by the names of parameters."""
         return {
             **self.sizes,
             "transpose_a": self.stored.transpose_a,
@@ -49,7 +49,7 @@ class PipelineProduct:
 
     @property
     def size(self) -> int:
-        """N of the n×n product that is as much work."""
+        """The n of the n×n product with as much work."""
         return self.shape.n if self.shape.is_square else _size(self.shape.multiply_adds)
 
     def factors(self, inputs: Mapping[str, F32]) -> tuple[F32, F32]:
@@ -79,7 +79,7 @@ def product_of(p: PlanBuilder) -> PipelineProduct | None:
 
 
 def rows_checked(product: PipelineProduct) -> tuple[Any, int | None]:
-    """The rows that are checked, and how many: all (None), or some at random of many."""
+    """The rows to check, and their number: all (None), or some at random if there are many."""
     count = product.shape.m
     if count <= WHOLE_CHECK:
         return slice(None), None

@@ -33,10 +33,11 @@ DEFINITIONS = "player/definitions.js"
 def definitions_script() -> str:
     """The text of the script: `opcodesIn` and its like, and `DEFINITIONS`.
 
-    `interpolationIn(f)` has the formulas of plan/interpolation.py: of the numbers a, b, c and d at
-    the corners, or of a plane's a + b·x + c·y, and of a place x, y, or a size; `encodingsIn(f)` has
-    by a format's name what it holds of a number; `relationsIn(f)`, by a relation's, whether a
-    number has it to 0. f rounds each operation.
+    Each takes f, which rounds each operation, and returns functions by name. Those of
+    `interpolationIn(f)` are the formulas of plan/interpolation.py: of the numbers a, b, c and d at
+    the corners, or of a plane a + b·x + c·y, and of a place or size x, y. Those of
+    `encodingsIn(f)`, by format, give what a texture keeps of a number; those of `relationsIn(f)`,
+    by relation, whether a number has it to 0.
     """
     definitions = {
         "beside": [*BESIDE.values()],
@@ -75,7 +76,7 @@ _NUMBERS = [Variable(name, FLOAT) for name in "abcdxy"]
 
 
 def _functions(name: str, formulas: Mapping[str, Any]) -> str:
-    """The text of a function of f that gives functions, by name, of the numbers in formulas."""
+    """The text of a JavaScript function of f that returns the formulas as functions, by name."""
     lines = []
     for key, value in formulas.items():
         values = value if isinstance(value, tuple) else (value,)

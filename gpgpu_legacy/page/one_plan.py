@@ -47,10 +47,10 @@ PLAYED = (
 """The scripts that play a plan, each after those that it calls."""
 
 MOST_NUMBERS = 2**19
-"""Numbers in the inputs of a page, which holds them as text: with more, it would exceed 3 MB."""
+"""The most numbers in a page's inputs, which are text: with more, it would exceed 3 MB."""
 
 MOST_WORK = 2**26
-"""Instructions over all fragments of a plan that the page's interpreter can handle."""
+"""The most instructions, over all fragments of a plan, that the page's interpreter handles."""
 
 
 def played_plan(
@@ -58,10 +58,10 @@ def played_plan(
 ) -> dict[str, Any]:
     """The page's data to play a plan: `scene`, `operands`, `views` and `stops`, as JSON.
 
-    inputs, seed: as for `run`. The page gets each operand's float32 as base64, each texture's
-    colour scale, the same as in `figure`, and the numbers of the passes after which iterations of
-    several passes end. Raises InputError for a plan with kernels, for one that
-    is too large, and for wrong operands.
+    inputs, seed: as for `run`. `operands` has each operand's float32 as base64; `views`, each
+    texture's colour scale, as in `figure`; `stops`, the passes that end iterations of several
+    passes. Raises InputError for a plan with kernels, for one that is too large, and for wrong
+    operands.
     """
     p = as_it_ran(p, inputs, seed)
     plan = p.plan()
@@ -146,7 +146,7 @@ def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, see
 
 
 def _sources(plan: Plan) -> list[tuple[str, list[int]]]:
-    """The lines that programs were compiled from: how many instructions and lookups each is."""
+    """The source lines of programs, each with the numbers of its instructions and lookups."""
     lines: dict[str, list[int]] = {}
     for instruction in chain(*(program.instructions for program in plan.programs())):
         if instruction.origin:

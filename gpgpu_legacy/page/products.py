@@ -1,6 +1,6 @@
 """The matrix products of 2001 and 2003 as the lesson plays them: of 4×4 matrices.
 
-They are a script, since several sections use them: `PRODUCTS` has their scenes, and two matrices.
+Several sections share them, so they are a script: its `PRODUCTS` has scenes and two matrices.
 """
 
 from __future__ import annotations

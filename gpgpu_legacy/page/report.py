@@ -72,11 +72,11 @@ def write_report(
 ) -> Path:
     """Write the report of n×n matrices with block b, and return the path of its page.
 
-    size: n. block: b. benchmark: of the methods on the executors of this machine; None without.
-    progress: called with the name of the next measurement. The files are made first and get their
-    names at the end, the page last (see `write_folder`), so that an interrupted report leaves the
-    previous one as it was. Files of other names stay. Raises InputError if `folder` or a file of it
-    cannot be written, or the size or block is out of range.
+    size: n. block: b. benchmark: of the methods on the executors of this machine; None to measure
+    nothing. progress: called with the name of the next measurement. The files are made first and
+    get their names at the end, the page last (see `write_folder`), so that an interrupted report
+    leaves the previous one as it was. Files of other names stay. Raises InputError if `folder` or a
+    file of it cannot be written, or the size or block is out of range.
     """
     check_output_folder(folder, (*(name for name, _ in _FILES), PAGE))
     times = benchmark.measure(Budget(tell=progress)) if benchmark else None

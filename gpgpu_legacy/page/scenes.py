@@ -112,11 +112,12 @@ def decoded_program(program: Program) -> dict[str, Any]:
     """A program for a machine that knows registers by number.
 
     `registers`: temporaries, and the constants, attributes, parameters and results that
-    instructions use. `colors`: the register of each result.color. `line`: of the program's text in
-    plan.json, that of the first instruction; each has one. `forms`: the distinct instructions;
-    `order`: which of them each instruction is. `jumps`: by the number of an instruction, the one to
-    go to: past the side or the loop that is not executed, or back to a loop's first. In a source's
-    swizzle 4 is the constant 0, and 5 is 1. `counts`: of instructions, by their cost.
+    instructions use. `colors`: the register of each result.color. `line`: that of the first
+    instruction in the program's text in plan.json; each instruction has a line of its own. `forms`:
+    the distinct instructions; `order`: which of them each instruction is. `jumps`: by the number of
+    an instruction, the number to jump to: past the side or the loop that is not executed, or back
+    to the start of a loop. In a source's swizzle 4 is the constant 0, and 5 is 1. `counts`: of
+    instructions, by their cost.
     """
     numbers: _Numbers = {}
     if program.fog is not None:
@@ -245,12 +246,12 @@ def _fog_state(program: Program) -> tuple[str, ...]:
 
 
 def _code(plan: Plan) -> dict[str, Any]:
-    """What lookups and writes of passes mean, as functions of JavaScript, each text once.
+    """The lookups and writes of passes as functions of JavaScript.
 
-    `texts`, and `passes`: for each step and pass their numbers in it. `units`: of each binding the
-    `lookup`, its level of detail `lod` or None, the place of the `nearest` texel, and whether a
-    filter is `linear`. `writes`: of each target, from a colour to its texel. `fails`: the alpha
-    test, or None.
+    `texts`: the functions, each once. `passes`: for each step and pass, their numbers in `texts`.
+    `units`: of each binding the `lookup`, its level of detail `lod` or None, the place of the
+    `nearest` texel, and whether a filter is `linear`. `writes`: of each target, from a colour to
+    its texel. `fails`: the alpha test, or None.
     """
     texts: dict[str, int] = {}
 
@@ -297,7 +298,7 @@ def _refuse_quads_of_options(pass_: FragmentPass) -> None:
 
 
 LOOKUP = "data, s, t, r, lod, bias"
-"""The parameters of lookups, of which each uses some."""
+"""The parameters of lookups; each lookup uses some of them."""
 
 
 def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:
@@ -306,7 +307,7 @@ def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:
         return {"fixed": {}, "each": {}}
 
     def costs(width: int) -> Counter[str]:
-        """Of the pass on a rectangle, if it has one, of that width and one texel high."""
+        """The costs of the pass on a rectangle of that width and a height of 1, if it has one."""
         rect, on_rect = Rect(0, 0, width, 1), pass_
         match pass_:
             case FragmentPass():

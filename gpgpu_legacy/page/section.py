@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 NAMES = "names.js"
-"""The script that knows the names of algorithms for people, among those of a page."""
+"""The name of the script that has people's names of algorithms, among those of a page."""
 
 
 @frozen
@@ -76,7 +76,7 @@ def _environment() -> Environment:
 
 @cache
 def glossary() -> dict[str, str]:
-    """The sentences of docs/glossary.md by word; several words may share theirs."""
+    """The sentences of docs/glossary.md by word; several words may share one."""
     sentences: dict[str, str] = {}
     for entry in documentation_file("glossary.md").read_text("utf-8").split("\n\n")[1:]:
         words, _, meaning = entry.partition("\n: ")
@@ -109,12 +109,12 @@ _TITLES = {
     "dobravec-bulic-shared": "Dobravec & Bulić, shared",
     "packed-2x2": "Packed 2×2",
 }
-"""Of the others, the name is the title."""
+"""People's names of algorithms whose own name is no title."""
 
 
 @cache
 def people() -> dict[str, str]:
-    """The names of the shipped algorithms for people, by those of the command line."""
+    """The shipped algorithms' names for people, by their names on the command line."""
     return {
         a.name: f"{_TITLES.get(a.name, a.name.replace('-', ' ').capitalize())}, {a.year}"
         for a in shipped_algorithms()
@@ -122,6 +122,6 @@ def people() -> dict[str, str]:
 
 
 def names_script() -> str:
-    """The text of the script: `peopleName(name)`; what is no algorithm's name stays as it is."""
+    """The text of the script: `peopleName(name)`, which returns other names as they are."""
     names = json_text(people())
     return f"const NAMES = {names};\nconst peopleName = (name) => NAMES[name] ?? name;\n"

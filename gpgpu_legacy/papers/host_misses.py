@@ -1,7 +1,8 @@
 """The simulated misses and their outliers, without any modelled time.
 
-MulH's accesses go through the simulated processor, some rows of C at a time. Outliers are sizes
-with far more time per iteration than those beside them, and those with more misses.
+MulH's accesses for some rows of C go through the simulated processor. A published outlier is a size
+with far more time per iteration than the sizes beside it. A simulated outlier is one with far more
+misses than it needs.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gpgpu_legacy.serial import Record, as_record
 
 PAGINGS = ("coloured", "miscoloured:0.01", "random", "xnu")
 PSEUDO_PAGING, PSEUDO_POLICIES = "xnu", (Policy.PLRU, Policy.RANDOM_PLRU)
-"""The first machine has pseudo-LRU with this paging, too, unless pagings or policies are given."""
+"""The first machine also has pseudo-LRU with this paging, unless pagings or policies are given."""
 
 
 class HostCase(Record):
@@ -52,7 +53,7 @@ class HostCase(Record):
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """The machine's, with that policy."""
+        """The caches and the DTLB of the machine, with that policy."""
         own = self.host.hierarchy
         return replace(own, l2=replace(own.l2, policy=self.policy))
 
@@ -72,7 +73,7 @@ def make_cases(
     """These machines with all these pagings and policies; by default all, PAGINGS, and LRU.
 
     If neither pagings nor policies are given, there is the first machine with pseudo-LRU, too.
-    Raises InputError.
+    Raises InputError for an unknown name.
     """
     names = [find_host(name).name for name in machines] or [host.name for host in hosts()]
     kinds = [str(parse_paging(text, seed)) for text in pagings or PAGINGS]
@@ -142,7 +143,7 @@ def simulate_host(size: int, cases: Sequence[tuple[Hierarchy, Paging]]) -> list[
 
 
 def check_size(size: int) -> None:
-    """InputError for a size that cannot be simulated."""
+    """Raise InputError for a size that cannot be simulated."""
     if size < WARM_ROWS + ROWS:
         raise InputError(
             f"n is {size}; it must be at least {WARM_ROWS + ROWS}: {WARM_ROWS} row of C to warm up "
@@ -162,9 +163,9 @@ _BESIDE = 0.05  # of n: sizes at most this far away lie beside it
 class HostRow(HostMisses):
     """A size: simulated, published, and predicted. …_ns: of an iteration.
 
-    lines_a_set: of a column of B, at most. is_outlier: by the simulated misses. times_beside: the
-    published time over those beside it; None if there are none. predicted_ns: None if nothing was
-    fitted, and for simulated outliers without a miss penalty.
+    lines_a_set: the most lines of a column of B in one set of level 2. is_outlier: by the simulated
+    misses. times_beside: the published time over those beside it; None if there are none.
+    predicted_ns: None if nothing was fitted, and for simulated outliers without a miss penalty.
     """
 
     lines_a_set: int
@@ -181,7 +182,7 @@ def make_rows(
 ) -> list[HostRow]:
     """The sizes in order, with their published times. cache: level 2.
 
-    Published outliers are found among all published times, whether their sizes are simulated.
+    Published outliers are found among all published times, simulated or not.
     """
     outliers, ratios = find_outliers(published_ms), times_beside(published_ms)
     return [
@@ -217,7 +218,7 @@ def lines_per_set(size: int, cache: Cache) -> int:
 def find_ways(rows: Sequence[HostRow]) -> tuple[int, int] | None:
     """The fewest and the most ways that a column fills exactly at the published outliers.
 
-    With perfectly coloured pages; None if no number does.
+    Pages are perfectly coloured. None if there is no such number.
     """
     known = [row for row in rows if row.published_ns is not None]
     most = min((row.lines_a_set for row in known if row.is_published_outlier), default=0)
@@ -241,9 +242,10 @@ def published_times() -> dict[int, float]:
 
 
 def sizes_beside(published_ms: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
-    """The sizes that lie beside each, but for the smallest and the largest where none do.
+    """For each size, the sizes that lie beside it.
 
-    Where none do, they are the next smaller and the next larger one.
+    Where none do, they are the next smaller and the next larger one. The smallest and the largest
+    size are then left out.
     """
     sizes = sorted(published_ms)
     near = {n: tuple(k for k in sizes if 0 < abs(k - n) <= _BESIDE * n) for n in sizes}
@@ -255,7 +257,8 @@ def sizes_beside(published_ms: Mapping[int, float]) -> dict[int, tuple[int, ...]
 def times_beside(published_ms: Mapping[int, float]) -> dict[int, float]:
     """The time per iteration of each size over that beside it.
 
-    It is the median of the sizes beside it; of two, the longer, since times grow with n.
+    The time beside it is the median over the sizes beside it; of two, the longer, since times grow
+    with n.
     """
     times = {n: ms / n**3 for n, ms in published_ms.items()}
     return {

@@ -42,8 +42,8 @@ class Status(Enum):
 class TimeHere(Record):
     """A product on an executor here. value: in ms, of its passes, without transfers.
 
-    value, rate: None if it was not run, with the reason. first_run: whether the only run was the
-    first, since it is long or the budget had no room for more.
+    value, rate: None if it was not run. reason: why it was not. first_run: whether the only run was
+    the first, since it is long or the budget had no room for more.
     """
 
     executor: str
@@ -140,7 +140,7 @@ class TimedTable(Record):
         return [series for series in self.published.series if series.method is not None]
 
     def candidates(self, series: str | None = None) -> list[str]:
-        """The executors that may run a series, or any."""
+        """The executors that may run this series; without one, any series."""
         cells = [c for row in self.rows for c in row.cells if series in {None, c.series}]
         return list(dict.fromkeys(taken.executor for cell in cells for taken in cell.measured))
 
@@ -176,7 +176,8 @@ class PaperCurve(NamedTuple):
 class Plot(NamedTuple):
     """A plot of a paper over the rows of a table.
 
-    name: of the file, after the paper's id. x, y: the words at the axes. level: of a line across.
+    name: of the file, after the paper's id. x, y: the words at the axes. level: of a horizontal
+    line.
     """
 
     name: str
@@ -189,9 +190,9 @@ class Plot(NamedTuple):
 
 
 def plots(paper: str, tables: Tables, executors: Names = ()) -> dict[str, Plot]:
-    """The plots of a paper by file; InputError if it has none.
+    """The plots of a paper by file name; InputError if it has none.
 
-    executors: where anything was run.
+    executors: those on which anything was run.
     """
     if paper not in _PLOTS:
         raise InputError(f"{paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
@@ -263,7 +264,7 @@ _PLOTS: dict[str, Callable[[Tables, Names], Iterator[Plot]]] = {
 def _times(
     executors: Names, table: TimedTable, label: str, colour: str, *, rates: bool = False
 ) -> Iterator[PaperCurve]:
-    """The times of a series in ms, published and on each executor; or what rates follow."""
+    """The times of a series in ms, published and on each executor; rates: its rates instead."""
     published = [row.number(label, rate=rates) for row in table.rows]
     yield PaperCurve(f"{label}, published{', 2n³/t' * rates}", published, colour, _PUBLISHED)
     for name in table.candidates(label):
@@ -313,7 +314,7 @@ class MeasuredTables(RecordedResult, kw_only=True):
         return grids
 
     def plot(self, path: Path) -> None:
-        """Draw the paper's plots into a folder, which is grids if need be."""
+        """Draw the paper's plots into a folder, which is made if need be."""
         drawn = plots(self.paper, self.tables, [*self.devices])
         short = find_paper(self.paper).short
         write_folder(path, {file: _drawn(plot, short) for file, plot in drawn.items()})

@@ -47,7 +47,7 @@ def measure_paper(
 ) -> MeasuredTables:
     """Run the cells of a paper's measured tables here on random matrices, the smallest first.
 
-    budget: for all of it, preparation and transfers included; it tells of `count_runs` steps.
+    budget: for everything, preparation and transfers included; it is told of `count_runs` steps.
     executors: by default all that work here.
     """
     chosen = available() if executors is None else executors
@@ -151,7 +151,7 @@ def measured_tables(
 ) -> MeasuredTables:
     """A paper's tables of measurements, with our own measurements beside them.
 
-    about: the other fields, of a measurement.
+    taken: our own, by product and executor. about: the other fields of `MeasuredTables`.
     """
     order = [*about.get("devices", ())]
     runs = dict(sorted((taken or {}).items(), key=lambda run: order.index(run[0][1])))

@@ -9,7 +9,7 @@
     p.output("x", x)
     plan = p.plan()
 
-A mistake is an InputError or a PlanError in the call that makes it.
+A mistake raises an InputError or a PlanError in the call that makes it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class PlanBuilder(PassBuilder):
-    """Builds a Plan. The caller chooses sizes, so a function that builds a plan is a family of
-    plans.
+    """A builder of a plan.
 
-    name: of the plan. Matrices are given row first, textures width first, and row 0 of both is the
-    bottom row of GL's window. A number of a pass may be an expression of the iteration that
-    `repeat` gives, or a list with a value for each iteration.
+    The caller chooses the sizes, so a function that builds a plan describes a family of plans.
+    Matrices are given row first, textures width first, and row 0 of both is the bottom row of GL's
+    window. A number of a pass may be an expression of the iteration that `repeat` gives, or a list
+    with a value for each iteration.
 
-    warns: whether to warn about a pass that is probably a mistake.
+    name: of the plan. warns: whether to warn about a pass that is probably a mistake.
     """
 
     @classmethod
@@ -64,14 +64,14 @@ class PlanBuilder(PassBuilder):
         profile: str = "",
         **named: Any,
     ) -> Stream | None:
-        """Call a kernel or a reduction of a Brook text; see how to use Brook's kernels.
+        """Call a kernel or a reduction of a Brook text.
 
-        kernel: `FILE.br:name`, a text with one kernel, or a kernel of Kernels. arguments, named: in
-        the order of its parameters, or by their names: streams and their domains, rectangle
-        textures, Iterators, numbers and vectors. targets, instructions: what a pass has at most, as
-        on a chip; more take several passes. profile: arbfp1, fp40 or ps_3_0, for which a text is
-        compiled; without one it branches only where it does not fit a straight line. Returns the
-        result of a reduction, a new stream of one element if none is given.
+        kernel: `FILE.br:name`, a text with one kernel, or a BrookKernel. arguments, named: in the
+        order of its parameters, or by their names: streams and their domains, rectangle textures,
+        Iterators, numbers and vectors. targets, instructions: the most that a pass may have, as on
+        a chip; a kernel with more takes several passes. profile: arbfp1, fp40 or ps_3_0, for which
+        a text is compiled; without one, a program branches only where straight-line code does not
+        fit. Returns the result of a reduction, by default a new stream of one element.
         """
         from gpgpu_legacy.languages.brook.compile import PassLimits
         from gpgpu_legacy.pipeline.calls import call
@@ -81,11 +81,11 @@ class PlanBuilder(PassBuilder):
 
     @property
     def has_loops(self) -> bool:
-        """Whether a loop has a condition."""
+        """Whether any loop has a condition."""
         return any(is_until(item) for item in self._items)
 
     def plan(self) -> Plan:
-        """The plan as it is now, validated; see `iterations`."""
+        """The plan as it is now, validated; its loops end after `iterations`, if these are set."""
         places = Places(self._validator.textures)
         steps = tuple(steps_of(self._items, places))
         plan = Plan(

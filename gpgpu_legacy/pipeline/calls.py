@@ -37,11 +37,11 @@ class KernelCall:
     limits: PassLimits
 
     def fail(self, problem: str) -> NoReturn:
-        """Raise the error."""
+        """Raise an InputError about the kernel."""
         raise InputError(f"{self.kernel.name} {problem}")
 
     def draw(self) -> None:
-        """The passes of a kernel that is no reduction."""
+        """Draw the passes of a kernel that is not a reduction."""
         written = [
             self.arguments[p.name] for p in self.kernel.of(ParameterRole.OUT, ParameterRole.REDUCE)
         ]
@@ -59,9 +59,9 @@ class KernelCall:
         self.passes(written[0].place, self.arguments)
 
     def fits(self, p: KernelParameter, extents: tuple[int, ...], *, larger: bool = False) -> None:
-        """Check that an input has as many dimensions as the output, in whole ratios.
+        """Check that an input has as many dimensions as the output, each in a whole ratio to it.
 
-        larger: it may not be smaller.
+        extents: of the output. larger: whether the input may not be smaller.
         """
         given = self.arguments[p.name].extents
         if len(given) != len(extents) or any(
@@ -73,7 +73,7 @@ class KernelCall:
             )
 
     def reduce(self) -> None:
-        """The passes of a reduction: along x first, so that the elements keep their order."""
+        """Draw the passes of a reduction: along x first, so that the elements keep their order."""
         [p], [to] = self.kernel.of(ParameterRole.STREAM), self.kernel.of(ParameterRole.REDUCE)
         source, target = self.arguments[p.name], self.arguments[to.name]
         if prod(target.place.shape) == 1:
@@ -97,7 +97,11 @@ class KernelCall:
     def passes(
         self, out: StreamPlace, arguments: Mapping[str, Any], fold: Fold | None = None
     ) -> None:
-        """Draw what is compiled. A stream that is also read is written beside, and exchanged."""
+        """Draw the compiled passes.
+
+        A stream that is also read has a spare texture. A whole stream is written to the spare one,
+        and the two are swapped; a domain is read from a copy in the spare one.
+        """
         builder = self.builder
         passes = self.compiled(out, arguments, fold)
         textures: dict[tuple[str, int], Texture] = {
@@ -133,7 +137,7 @@ class KernelCall:
     def compiled(
         self, out: StreamPlace, arguments: Mapping[str, Any], fold: Fold | None
     ) -> tuple[Compiled, ...]:
-        """The programs; numbers are compiled in if the kernel needs to know them, as for a loop."""
+        """The programs. Numbers that the kernel must know, as for a loop, are compiled in."""
 
         def bound(known: Set[str]) -> tuple[Bound, ...]:
             return tuple(_bound(p, arguments[p.name], known) for p in self.kernel.parameters)
@@ -154,7 +158,10 @@ def call(
     named: Mapping[str, Any],
     limits: PassLimits,
 ) -> Stream | None:
-    """Add the passes of a call; the result of a reduction that was given none is a new stream."""
+    """Add the passes of a call. Returns the result of a reduction, by default a new stream.
+
+    positional, named: the arguments. Raises InputError for any that do not fit.
+    """
     known = {p.name: p for p in kernel.parameters}
     for name in named:
         if name not in known:
@@ -232,7 +239,10 @@ def _texels(axes: tuple[tuple[float, float], ...], rect: tuple[int, int, int, in
 
 
 def _as_rectangle(stream: Stream) -> Stream:
-    """A whole stream that needs translation as the rectangle that its elements lie in, if full."""
+    """The stream as a rectangle of texels, if it is whole, needs translation and fills its texture.
+
+    Any other stream is returned as it is.
+    """
     extent, place = stream.textures[0].extent, stream.place
     shape = (extent.width, extent.height)
     if place.is_direct or not place.is_whole or prod(place.shape) != prod(shape):

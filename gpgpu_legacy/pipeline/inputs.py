@@ -1,6 +1,6 @@
-"""The inputs of a plan, the caller's arrays or samples, and what a reference computes of them.
+"""The inputs of a plan, which are the caller's or samples, and the outputs that a reference gives.
 
-A reference is a function that computes an algorithm's outputs in another way, to compare with.
+A reference is a function that computes an algorithm's outputs in another way, for comparison.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ def as_operands(
 ) -> dict[str, F32]:
     """The inputs of a plan as float32 arrays in their own shapes.
 
-    some: of them may be missing, and else none. Raises InputError for an input that is missing,
-    unknown, not an array of real numbers, of another shape, or with values that its texture cannot
-    hold.
+    some: whether inputs may be missing. Raises InputError for an input that is missing, unknown,
+    not an array of real numbers, of another shape, or with values that its texture cannot hold.
     """
     wanted = matrices_of(plan, "input", plan.operands, inputs)
     given: dict[str, F32] = {}
@@ -70,7 +69,10 @@ def _in_unit_range(name: str, array: F32, texels: Format) -> None:
 def matrices_of(
     plan: Plan, what: str, matrices: Sequence[Matrix], asked: Iterable[str]
 ) -> dict[str, Matrix]:
-    """The plan's inputs or outputs of these names; InputError for an unknown name."""
+    """The plan's inputs or outputs by name; InputError if one that is asked for is unknown.
+
+    what: input or output, for messages. asked: names.
+    """
     known = {matrix.name: matrix for matrix in matrices}
     for name in asked:
         if name not in known:
@@ -80,7 +82,10 @@ def matrices_of(
 
 
 def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
-    """An array of real numbers. wanted: in words, what to give if it is not one."""
+    """The values as an array of real numbers; InputError for any others.
+
+    name: of the values, in messages. wanted: what to give instead, in words.
+    """
     try:
         array: NDArray[Any] = np.asarray(values)
     except ValueError:
@@ -92,7 +97,7 @@ def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
 
 
 def as_singles(name: str, array: NDArray[Any]) -> F32:
-    """The numbers in float32; InputError for a finite one that it does not hold."""
+    """The numbers in float32; InputError for a finite one beyond its range."""
     try:
         with np.errstate(over="raise"):
             return np.ascontiguousarray(array, np.float32)
@@ -116,9 +121,9 @@ def operands_of(
 def replay(
     p: PlanBuilder, observer: Observer, inputs: Mapping[str, ArrayLike] | None = None
 ) -> None:
-    """Run a plan on the reference machine, with all iterations of its loops, and show each pass.
+    """Run a plan on the reference machine, with all iterations of its loops.
 
-    inputs: samples without any.
+    observer: sees each pass. inputs: by default samples.
     """
     plan = replace(p.plan(), steps=p.plan().steps_at_most)
     reference().run(plan, operands_of(p, plan, inputs), observer=observer)
@@ -127,7 +132,7 @@ def replay(
 def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:
     """Inputs to try a plan with: made by `samples` where it has a function, else uniform in [0, 1).
 
-    The same seed gives the same inputs.
+    The same seed gives the same inputs. Raises NoRoomError if memory cannot hold them and the plan.
     """
     generator = np.random.default_rng(as_whole("seed", seed))
     sizes = [m.rows * m.columns for m in plan.operands + plan.results]
@@ -168,7 +173,7 @@ def called(function: Reference, inputs: Mapping[str, F64]) -> Any:
 
 
 def as_outputs(plan: Plan, given: Any) -> dict[str, F64]:
-    """The result of a reference function in the form of `expected`."""
+    """The result of a reference function in the form that `expected` returns; it raises alike."""
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
     if not isinstance(given, Mapping):
         given = dict.fromkeys(shapes, given) if len(shapes) == 1 else {}
@@ -212,7 +217,7 @@ class OutputError(Record):
 def output_error(output: str, values: F32, wanted: F64) -> OutputError:
     """The largest difference from the wanted output, relative to its largest magnitude.
 
-    An element with a NaN comes before all others.
+    It is absolute if that magnitude is 0. An element with a NaN counts as the farthest.
     """
     if not wanted.size:
         return OutputError(output=output, error=0.0, kind=ErrorKind.ABSOLUTE, at=None)

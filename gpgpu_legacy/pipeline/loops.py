@@ -1,10 +1,10 @@
 """Recorded loops, and the Repeats that they become.
 
-A builder records passes, swaps of two textures, and loops of them, once. `steps_of` turns the
-record into the steps of a Plan. A loop becomes one Repeat if possible: its body is unrolled until
-all swapped textures are back in their places, a loop whose body is a single inner loop becomes one
-Repeat over all inner iterations, and an inner loop of few iterations is unrolled. All other loops
-are written out, one iteration after another.
+A builder records passes, swaps of two textures, and loops of these. `steps_of` turns the record
+into the steps of a Plan. A loop becomes one Repeat if possible. Its body is unrolled until all
+swapped textures are back in their places, and inner loops of few iterations are unrolled into it.
+A loop whose body is a single inner loop becomes one Repeat over all inner iterations. All other
+loops are written out, one iteration after another.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _methods(
 ) -> tuple[_Method, _Method]:
     """The two methods of an operator: for the expression as its left and as its right operand.
 
-    affine: base, step and Repeat of the result, if that is base + step·i.
+    affine: gives base, step and Repeat of a result base + step·i, and None for any other result.
     """
 
     def left(self: Any, other: Any) -> LoopExpression:
@@ -95,7 +95,7 @@ def _combined(
 
 
 def _form(value: Any) -> tuple[Scalar, Scalar, int | None] | None:
-    """Base, step and Repeat; a plain number has a step of 0."""
+    """Base, step and Repeat of an affine value, else None; a plain number has a step of 0."""
     return value.affine if isinstance(value, LoopExpression) else (value, 0, None)
 
 
@@ -184,12 +184,12 @@ MOST_ROUNDS = 4096
 """The most rounds of a loop with a condition whose passes use its iteration: each is kept."""
 
 LARGEST_COUNT = 2**31 - 1
-"""The most iterations of a repeat: more than any machine runs, and what a counter in C holds."""
+"""The most iterations of a repeat: more than any machine runs, and the most of a counter in C."""
 
 
 @frozen
 class Swap:
-    """Exchanges two textures: from here on, each name means the other's texels."""
+    """An exchange of two textures: from here on, each name means the other's texels."""
 
     first: str
     second: str
@@ -197,8 +197,9 @@ class Swap:
 
 @frozen
 class LoopCondition:
-    """Whether a loop ends: whether the texel of `texture` is below a number, asked before every
-    `every`-th iteration.
+    """A condition that ends a loop: the texel of `texture` is below a number.
+
+    every: the texel is read before each iteration whose number this divides.
     """
 
     texture: str
@@ -208,12 +209,14 @@ class LoopCondition:
 
 @dataclass(slots=True, eq=False)
 class RecordedLoop:
-    """A recorded loop.
+    """A loop as it was recorded.
 
-    number: identifies the loop in expressions. count: its iterations, or a list of them, one for
-    each entry; the loop is entered once in every iteration of its parent. question: what may end
-    it before. items: its body. Passes of a loop without a parent have the numbers of a Repeat over
-    all of its iterations; in nested loops, they have expressions.
+    number: identifies the loop in expressions. count: the number of its iterations, or one for each
+    entry; the loop is entered once in every iteration of its parent. question: a condition that may
+    end it earlier. items: its body.
+
+    Passes of a loop without a parent have the numbers of a Repeat over all of its iterations. In
+    nested loops, they have expressions.
     """
 
     number: int
@@ -250,7 +253,7 @@ class RecordedLoop:
         return self.count * (1 if self.parent is None else self.parent.total)
 
     def start(self, entry: int) -> int:
-        """The number of iterations in all entries before that one."""
+        """The number of iterations in all entries before the given one."""
         return self._starts[entry] if isinstance(self.count, tuple) else self.count * entry
 
     def iteration(self, indices: Indices) -> int:
@@ -285,7 +288,7 @@ def items_of(loop: RecordedLoop) -> Iterator[tuple[RecordedLoop, Item]]:
 
 
 def is_until(item: Item | Step) -> bool:
-    """Whether it is a loop with a condition, or has one in it."""
+    """Whether an item is a loop with a condition, or contains one."""
     if isinstance(item, RecordedLoop):
         return item.question is not None or any(is_until(inner) for _, inner in items_of(item))
     return isinstance(item, Until)
@@ -295,9 +298,9 @@ def is_until(item: Item | Step) -> bool:
 
 
 def resolved(pass_: Pass, loop: RecordedLoop | None, iterations: range) -> Pass:
-    """A pass of a Repeat over those iterations of a loop, with plain numbers, Affines and Tables.
+    """A pass of a Repeat over some iterations of a loop, with plain numbers, Affines and Tables.
 
-    iterations: chosen from all iterations of the loop; the loop is None for passes outside loops.
+    loop: None for a pass outside all loops. iterations: counted over all entries of the loop.
     """
     if loop is None and not moves(pass_) and set(map(type, numbers(pass_))) <= {int, float}:
         return pass_
@@ -305,7 +308,7 @@ def resolved(pass_: Pass, loop: RecordedLoop | None, iterations: range) -> Pass:
 
 
 def number_over(number: Any, loop: RecordedLoop | None, iterations: range) -> Number:
-    """A number of a Repeat over those iterations of a loop."""
+    """A number of a Repeat over some iterations of a loop."""
     match number:
         case LoopExpression():
             if number.affine and loop and not loop.parent and number.affine[2] == loop.number:
@@ -322,7 +325,7 @@ def number_over(number: Any, loop: RecordedLoop | None, iterations: range) -> Nu
 def values_over(
     number: LoopExpression, loop: RecordedLoop | None, iterations: range
 ) -> tuple[Scalar, ...]:
-    """The values of an expression in those iterations."""
+    """The values of an expression in some iterations of a loop; InputError if it has none."""
     try:
         if loop is None:
             raise KeyError
@@ -353,9 +356,9 @@ def _same(a: Scalar, b: Scalar) -> bool:
 
 
 class Places(dict[str, str]):
-    """The textures that names mean, where they differ; it changes along the items of a plan.
+    """The texture that each name means after the swaps so far; other names mean their own.
 
-    textures: by name; spare ones, through which swapped textures come back, are added.
+    textures: by name, with the spare ones that are added to put swapped textures back.
     """
 
     def __init__(self, textures: Mapping[str, Texture]) -> None:
@@ -368,11 +371,11 @@ class Places(dict[str, str]):
         return self.get(name, name)
 
     def moved(self, start: Places) -> list[str]:
-        """The names that mean other textures than they did then."""
+        """The names that mean other textures than at the start."""
         return [name for name in self if self.of(name) != start.of(name)]
 
     def restore(self, start: Places) -> tuple[CopyPass, ...]:
-        """Copies after which all names may mean the textures that they meant then."""
+        """The copies after which each name may again mean its texture at the start."""
         copies: list[CopyPass] = []
         left = {start.of(name): self.of(name) for name in self.moved(start)}
         while left:  # a cycle of textures, each of which holds another's texels
@@ -401,7 +404,10 @@ class Places(dict[str, str]):
 
 
 def steps_of(items: Iterable[Item | Step], places: Places) -> list[Step]:
-    """The steps of a plan. The items outside of loops have plain numbers."""
+    """The steps of a plan from recorded items.
+
+    items: those outside loops have plain numbers already. places: changed by the swaps.
+    """
     steps: list[Step] = []
     for item in items:
         match item:
@@ -454,7 +460,11 @@ def _steps_over(loop: RecordedLoop, iterations: range, places: Places) -> list[S
 
 
 def _until(loop: RecordedLoop, question: LoopCondition, iterations: range, places: Places) -> Until:
-    """A loop with a condition. Its rounds are kept until names mean what they meant at first."""
+    """The Until of a loop with a condition.
+
+    It has rounds until every name means its first texture again, or all rounds if a number depends
+    on the iteration.
+    """
     every, start = question.every, copy(places)
     count, uses_iteration = len(iterations) // every, _uses_iteration(loop)
     rounds: list[Round] = []
@@ -553,7 +563,7 @@ def _unrolled(loop: RecordedLoop, iterations: range) -> list[_InBody | Swap] | N
 
 
 def _repeats(body: list[_InBody | Swap], count: int, places: Places) -> list[Step]:
-    """A Repeat of the body, unrolled until its swaps come full circle, and the passes left over."""
+    """A Repeat of the body, unrolled until swapped textures are back, and the passes left over."""
     period = _period(body)
     whole, rest = divmod(count, period)
     steps: list[Step] = []
@@ -567,7 +577,7 @@ def _repeats(body: list[_InBody | Swap], count: int, places: Places) -> list[Ste
 
 
 def _over(body: Iterable[_InBody | Swap], part: slice, places: dict[str, str]) -> Iterator[Pass]:
-    """The passes of a Repeat over a part of the body's iterations, each after its swaps."""
+    """The passes of a Repeat over a part of the body's iterations; swaps rename their textures."""
     for item in body:
         if isinstance(item, Swap):
             _swap(places, item)

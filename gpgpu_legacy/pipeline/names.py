@@ -1,4 +1,4 @@
-"""What passes are given, in a caller's words: programs, samplers, and the names of a source."""
+"""The inputs of passes in the caller's words: programs, samplers, and the names of a source."""
 
 from __future__ import annotations
 
@@ -57,27 +57,31 @@ def assemble(
 ) -> Program:
     """A Program from its text or its file, in any shader language.
 
-    program: its text, which has a line break or a semicolon, or begins with `!!`; or its file,
-    `FILE.fp` or `FILE.cg:entry,MACRO=VALUE`, beside the file of the caller's code or else in the
-    current folder; or a Program, as it is. A text is ARB_fragment_program or texture environments
-    by its header; Cg, HLSL or GLSL by the suffix of its file; GLSL if it has `void main()`, and Cg
-    or HLSL if it has another function.
-    name: of a program given as text, in messages. lenient: whether to take what a language forbids
-    and drivers took: text before `!!ARBfp1.0`, and GLSL ES without a precision.
-    mathematics: `cg`, `direct3d9` or `glsl`, of what languages define otherwise; its own if empty.
+    program: a Program, its text or its file. A text has a line break or a semicolon, or begins with
+    `!!`. A file is `FILE.fp` or `FILE.cg:entry,MACRO=VALUE`, beside the file of the caller's code
+    or else in the current folder. The header of a text shows ARB_fragment_program and texture
+    environments, and the suffix of a file Cg, HLSL and GLSL. Without a file, a text is GLSL if it
+    has `void main()`, and Cg or HLSL if it has another function.
+    name: of a program given as text, in messages. lenient: whether to accept what a language
+    forbids and drivers accepted: text before `!!ARBfp1.0`, and GLSL ES without a precision.
+    mathematics: `cg`, `direct3d9` or `glsl`, whose functions to use where languages define them
+    differently; the text's own if empty.
     profile: `arbfp1`, `fp40` or `ps_3_0`, for a text in Cg, HLSL or GLSL; chosen if empty.
     Raises AssemblyError for a text that is wrong, and InputError for a missing file.
     """
     if isinstance(program, Program):
         return program
     text, name = _text_of(program, Program, name, MOST_CHARACTERS)
-    # A file that the text includes may change.
+    # A file that a text includes may change, so such a text is assembled each time.
     assembled = program_of if "#include" in text else _assembled
     return assembled(text, name, lenient=lenient, mathematics=mathematics, profile=profile)
 
 
 def as_kernel(given: object, name: str) -> Kernel:
-    """A Kernel, in the same way."""
+    """A Kernel from itself, its text or its file; InputError for anything else.
+
+    name: of a kernel given as text, in messages.
+    """
     return given if isinstance(given, Kernel) else kernel_of(*_text_of(given, Kernel, name))
 
 
@@ -94,9 +98,9 @@ def _text_of(given: object, kind: type, name: str, most: int = MOST_TEXT_BYTES) 
 
 
 def as_brook(given: object, name: str, profile: str = "") -> BrookKernel:
-    """A kernel of a Brook text: from one, from the text of a single one, or `FILE.br:kernel`.
+    """A kernel of a Brook text: from itself, from a text with one kernel, or `FILE.br:kernel`.
 
-    profile: for which a text is compiled.
+    name: of a text, in messages. profile: for which a text is compiled.
     """
     from gpgpu_legacy.languages.brook.kernels import BrookKernel
 
@@ -160,7 +164,7 @@ _Word = Filter | Wrap | Compare | tuple[str, Any]
 
 
 def _meant(text: str) -> _Word | None:
-    """What a word names, in any of GL's spellings; None if that is nothing."""
+    """The meaning of a word in any of GL's spellings; None if it has none."""
     plain = text.strip().lower().replace("_", "-").removeprefix("gl-").removeprefix("texture-")
     name, _, value = plain.partition("=")
     name = {"lod-bias": "bias", "border-color": "border"}.get(name, name)
@@ -184,10 +188,11 @@ def is_texture_word(text: str) -> bool:
 def as_sampler(
     name: str, given: Sequence[Any], target: TextureTarget, formats: list[Format] | None = None
 ) -> Sampler:
-    """A sampler from what follows the target and the array in a texture's tuple.
+    """A sampler from a Sampler, or from words for filters, wraps and other fields.
 
-    A shadow target compares by LEQUAL, as in GL, if nothing else is given. formats: to which a
-    format among the words is added; None if there is none.
+    name: of the texture, in messages. given: the Sampler or the words; empty for the default.
+    target: a shadow target compares by LEQUAL, as in GL, if no word says otherwise. formats: a
+    format among the words is added to it; None if the words may not name one.
     """
     if target.is_shadow:
         sampler = as_sampler(name, given, target.kind, formats)
@@ -212,7 +217,7 @@ def as_sampler(
 
 
 def _words(name: str, given: Iterable[Any], formats: list[Format] | None) -> Iterable[_Word]:
-    """What is named in strings, tuples of strings and enumerations."""
+    """The words in strings, nested tuples and enumerations; a format is added to `formats`."""
     for item in given:
         if isinstance(item, Filter | Wrap | Compare):
             yield item
@@ -265,10 +270,10 @@ def _sampler_from_names(name: str, words: list[_Word], coordinates: int) -> Samp
 
 
 def by_index(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a draw is given, by index alone: `textures`, `texcoords`, `local` and `env`.
+    """The inputs of a draw, by index alone: `textures`, `texcoords`, `local` and `env`.
 
-    given: the same, where textures may have the names of samplers and texcoords those of varyings,
-    and `uniforms` by name. An array or a matrix takes a value for each element or row.
+    given: the same, but textures may be named by samplers and texcoords by varyings, and `uniforms`
+    are by name. An array or a matrix takes a value for each element or row.
     """
     textures = dict[Any, Any]()
     for key, texture in (given.get("textures") or {}).items():
@@ -322,7 +327,7 @@ def _number(program: Program, what: str, key: Any, names: Mapping[int, str]) -> 
 
 
 def sizes(program: Program, extents: Mapping[int, Extent]) -> dict[int, Any]:
-    """The values of the parameters size_of_SAMPLER, in which a GLSL program asks for extents.
+    """The values of the parameters size_of_SAMPLER, by which a GLSL program asks for extents.
 
     extents: of the textures, by unit.
     """
@@ -339,7 +344,7 @@ def _identifier(name: object) -> str:
 
 
 _ELEMENT = re.compile(r"(_\d*)+$")
-"""What a text adds to the name of an element or a row, or to a reserved word."""
+"""The ending that a text adds to the name of an element or a row, or to a reserved word."""
 
 
 def _parameters(program: Program, name: str) -> list[Parameter]:

@@ -67,7 +67,7 @@ class DrawKeywords(TypedDict, total=False):
 
 
 class PassBuilder(StorageBuilder):
-    """Passes and loops, beside textures, matrices and streams; see PlanBuilder.
+    """A builder of passes and loops, besides textures, matrices and streams; see PlanBuilder.
 
     warns: whether to warn about a pass that is probably a mistake.
     """
@@ -76,7 +76,7 @@ class PassBuilder(StorageBuilder):
 
     @public
     def __init__(self, name: str) -> None:
-        """An empty plan of that name."""
+        """Begin an empty plan. name: its own."""
         super().__init__(name)
         self._items: list[Item | Step] = []
         self._texts: dict[str, int] = {}
@@ -100,21 +100,21 @@ class PassBuilder(StorageBuilder):
 
         program: a Program, its text, or its file, beside the caller's code or in the current
         folder; see `assemble`. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by
-        GL's names; instead of a unit, the name of a sampler in the source. into: the texture to
+        GL's names; a sampler's name in the source may stand for a unit. into: the texture to
         draw to, or several for result.color[0], [1] and so on. rect: (x, y, width, height) in
         texels of the target; by default the whole target. given: uniforms, local, env, texcoords,
         color, secondary_color, fogcoord, state, blend, mask, scissor and alpha_test, as follows.
 
         uniforms: {name: vector} by the names of the source; an array or a matrix takes one for each
         element or row. local, env: {index: vector} for program.local and program.env. A vector is
-        1 to 4 numbers, of which missing ones are 0, 0, 1, or a single number for all four.
+        a single number for all four components, or 1 to 4 numbers; missing ones are 0, 0 and 1.
         texcoords: {set or varying: Texels, vector, or one for each corner (0, 0), (W, 0), (W, H),
         (0, H)}; set 0 holds the pixel's own coordinates if it is not given. color,
         secondary_color: a vector, or four. fogcoord: a number, or four. state: {name: value} of GL
-        state. blend: how what is drawn is combined with what was there, as in `add`, or
+        state. blend: how the drawn colour is combined with the target's, as in `add`, or
         `add,src-alpha,one-minus-src-alpha`. mask: the channels that are written, of `rgba`.
         scissor: (x, y, width, height) in texels of the target, outside of which nothing is drawn.
-        alpha_test: as in `greater,0.5`; fragments of other alphas are discarded.
+        alpha_test: discards each fragment whose alpha does not pass, as in `greater,0.5`.
         """
         code = assemble(program, self._name("program", program))
         targets = [self._known(t) for t in (into if isinstance(into, tuple | list) else [into])]
@@ -172,8 +172,8 @@ class PassBuilder(StorageBuilder):
     def generate_mipmap(self, texture: Texture) -> None:
         """Compute the levels of a 2D texture from level 0: each texel is the mean of 2×2 texels.
 
-        texture: one that was made with `levels`. Each level is drawn by a linear lookup between
-        them, and copied into the texture. Of an odd side the last texel is dropped.
+        texture: one that was made with `levels`. Each level is drawn by linear lookups in the level
+        before, and copied into the texture. The last texel of an odd side is dropped.
         """
         known = self._known(texture)
         if known.kind is not TextureKind.T2D:
@@ -218,8 +218,8 @@ class PassBuilder(StorageBuilder):
 
         kernel: a Kernel, its GLSL text, or its file. buffers: textures of kind BUFFER, at the
         binding points 0, 1, 2, …, or by binding point. groups: how many along x and along y.
-        uniforms: by name. independent: it touches
-        no element that the pass before it wrote, so a device may overlap the two.
+        uniforms: by name. independent: whether the pass touches no element that the pass before it
+        wrote, so that a device may overlap the two.
         """
         code, values = as_kernel(kernel, self._name("kernel", kernel)), Values(self._loop)
         bound = buffers if isinstance(buffers, Mapping) else dict(enumerate(buffers))
@@ -254,9 +254,9 @@ class PassBuilder(StorageBuilder):
 
         count: at least 0; inside another repeat, it may be an expression of that iteration.
         until: in place of a count, a texture of 1×1 texel, whose red channel is read before
-        iterations. below: the repeat ends when it is below this number. at_most: the number of
-        iterations if it never is. every: the texel is read before each iteration whose number this
-        divides.
+        iterations. below: the repeat ends when the channel is below this number. at_most: the
+        number of iterations if it never is. every: the texel is read before each iteration whose
+        number this divides.
         """
         by_question = {until is not None, below is not None, at_most is not None}
         if by_question != {count is None} or (count is not None and every != 1):
@@ -276,7 +276,7 @@ class PassBuilder(StorageBuilder):
         self._after_loop(loop)
 
     def _question(self, until: Texture, below: Any, every: Any) -> LoopCondition:
-        """Whether a repeat ends, checked."""
+        """The condition that ends a repeat, checked."""
         number = Values(None).number("below", below)
         if not isinstance(number, int | float) or not isfinite(number):
             raise InputError(f"below is {described(below)}; give a finite number")
@@ -302,10 +302,10 @@ class PassBuilder(StorageBuilder):
         if (first.name in defined) != (second.name in defined):
             defined ^= {first.name, second.name}
 
-    # What they share ----------------------------------------------------------------------------
+    # Shared parts -------------------------------------------------------------------------------
 
     def _name(self, what: str, given: object) -> str:
-        """The name in messages of a program or kernel given as text: program 1, program 2."""
+        """The name of a program or kernel in messages; texts are program 1, program 2 and so on."""
         if not isinstance(given, str):
             return what
         return f"{what} {self._texts.setdefault(given, len(self._texts) + 1)}"
@@ -324,7 +324,7 @@ class PassBuilder(StorageBuilder):
         self._append(fixed if loop is None or loop.parent is None else pass_)
 
     def _append(self, item: Item) -> None:
-        self.family = None  # it is another plan now
+        self.family = None  # the plan is no longer the algorithm's
         if self._loop is None:
             self._items.append(item)
             return
@@ -333,7 +333,7 @@ class PassBuilder(StorageBuilder):
             self._is_validated = False
 
     def _after_loop(self, loop: RecordedLoop) -> None:
-        """After some iterations, any of the swapped textures may hold the written texels."""
+        """Mark all swapped textures as defined if one is: after a loop, any may hold its texels."""
         swaps = (item for _, item in items_of(loop) if isinstance(item, Swap))
         pairs = {frozenset((swap.first, swap.second)) for swap in swaps}
         for pair in list(pairs) * len(pairs):
@@ -372,7 +372,7 @@ class PassBuilder(StorageBuilder):
                 yield Binding(unit, self._unbound(program.texture_units[unit]).name)
 
     def _unbound(self, target: TextureTarget) -> Texture:
-        """What a unit reads to which nothing is bound: an incomplete texture, which is black."""
+        """The texture that an unbound unit reads: an incomplete one, which is black."""
         name = f"unbound {target.value}"
         return self._validator.textures.get(name) or self.texture(
             name, 1, 1, format="rgba32f", kind=target.value, initial=(0, 0, 0, 1)
@@ -409,7 +409,7 @@ def _texcoords(
 def warn_of_mistakes(
     pass_: FragmentPass, texcoords: Mapping[int, Any], textures: Mapping[int, Any]
 ) -> None:
-    """Warn of each probable mistake in what a pass is given, by index."""
+    """Warn of each probable mistake in a pass. texcoords, textures: as given, by index."""
     from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 
     texts = program_warnings(

@@ -140,7 +140,7 @@ class Values:
     def attribute(
         self, kind: AttributeKind, given: Any, rect: Rect | MovingRect
     ) -> AttributeCorners:
-        """A colour or the fog coordinate."""
+        """The corner values of a colour or of the fog coordinate."""
         default = ATTRIBUTE_DEFAULTS[kind]
         if kind is AttributeKind.FOGCOORD:
             given = [[f] for f in given] if _is_sequence(given) else [[given]] * 4
@@ -149,14 +149,14 @@ class Values:
     def parameters(
         self, name: str, given: Mapping[int, Any] | None, most: int
     ) -> tuple[ParameterValue, ...]:
-        """program.local or program.env."""
+        """The values of program.local or program.env. most: how many the space has."""
         return tuple(
             ParameterValue(index, self.vector(f"{name}[{index}]", value))
             for index, value in indexed(name, given, most).items()
         )
 
     def state(self, given: Mapping[str, Any] | None) -> tuple[StateValue, ...]:
-        """GL state; only vectors may depend on the iteration."""
+        """The values of GL state; only vectors may depend on the iteration."""
         from gpgpu_legacy.isa.state import canonical_state
 
         values: list[StateValue] = []

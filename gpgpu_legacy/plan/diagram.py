@@ -1,4 +1,4 @@
-"""A plan as a diagram: a box for each of its passes, with what it reads and what it writes.
+"""A plan as a diagram: a box for each of its passes, with the textures that it reads and writes.
 
 The diagram is SVG, in the order in which the passes run. A Repeat is one frame around its passes,
 with the number of its iterations.

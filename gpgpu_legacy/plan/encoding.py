@@ -1,4 +1,4 @@
-"""What a texel holds of a colour, and what a lookup reads of it (GL 2.1, section 2.14.9).
+"""The content of a texel for a colour, and the colour of its lookup (GL 2.1, section 2.14.9).
 
 The formulas use operators and NumPy's functions, as the opcodes' definitions do. as_level: whether
 the content of a fixed-point texel is the whole number that is stored, rather than its value in
@@ -31,8 +31,9 @@ def shown_level(whole: Any, texel_format: Format) -> Any:
     """The float32 nearest to k / (2^b - 1), for a whole number k of b bits, 8 or 16.
 
     A quotient would do, but GLSL's may be 2.5 units in the last place off (4.30, section 4.7.1).
-    1 / (2^b - 1) is 2^-b + 2^-2b + …: k times the leading terms that fit 24 bits is exact, so are
-    the next two, and only their sum is rounded; the remaining terms are less than half a unit.
+    1 / (2^b - 1) is 2^-b + 2^-2b + …. The product of k and the leading terms that fit 24 bits is
+    exact, and so is that of k and the next two terms. Only the sum of both products is rounded. The
+    remaining terms are less than half a unit.
     """
     bits = texel_format.bits_per_channel
     leading = 24 // bits

@@ -1,4 +1,4 @@
-"""What a Repeat means: its body, once for each iteration; and what an Until means.
+"""The meaning of a Repeat, which is its body once for each iteration, and of an Until.
 
 `expand` is the definition: every reader of plans must treat a plan and its expansion alike.
 """
@@ -53,7 +53,7 @@ def expand(plan: Plan, iterations: Sequence[int] | None = None) -> Plan:
 
 
 def settled(plan: Plan, iterations: Sequence[int] | None = None) -> Plan:
-    """The plan with the steps that run if its Untils have those iterations.
+    """The plan with the steps that run if its Untils have the given iterations.
 
     iterations: of each Until, in the order in which they begin; None for the most. Raises PlanError
     for a number that an Until cannot have, and for too few or too many of them.
@@ -209,16 +209,17 @@ def values_of(value: Number, count: int) -> Iterable[float]:
 
 
 def extremes_of(value: Number, count: int) -> Iterable[float]:
-    """Values that include the extremes over all iterations, for Affine those at its ends."""
+    """Values that include the extremes over all iterations; for an Affine, the first and last."""
     if isinstance(value, Affine):
         return map(value.at, (0, max(count - 1, 0)))
     return values_of(value, 1)
 
 
 def drawn_areas(pass_: FragmentPass, count: int) -> Iterable[tuple[int, int]]:
-    """How often in the `count` iterations of a Repeat a pass draws how many fragments.
+    """Pairs of a number of iterations and the fragments that the pass draws in each of these.
 
-    In order; all at once if nothing moves, since the count may be larger than anybody could run.
+    The pairs are in order. If nothing moves, there is one pair for all `count` iterations of the
+    Repeat, since the count may be larger than anybody could run.
     """
     if not moves(pass_):
         return [(count, pass_.drawn.area)]

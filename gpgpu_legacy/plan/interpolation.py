@@ -29,14 +29,14 @@ PLANAR_TOLERANCE = 1e-6
 
 
 def is_bent(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Whether numbers at (0, 0), (W, 0), (W, H) and (0, H) leave the plane."""
+    """Whether the numbers at (0, 0), (W, 0), (W, H) and (0, H) lie in no plane."""
     off = abs(a + c - b - d)
     sizes = (1.0, *map(abs, (a, b, c, d)))
     return reduce(and_, [off > PLANAR_TOLERANCE * size for size in sizes])
 
 
 def slopes(a: Any, b: Any, c: Any, d: Any, size: tuple[Any, Any]) -> tuple[Any, Any, Any, Any]:
-    """How the numbers rise along x below and above, and along y left and right."""
+    """The slopes of the numbers: along x below and above, and along y left and right."""
     width, height = size
     return (b - a) / width, (c - d) / width, (d - a) / height, (c - b) / height
 
@@ -57,8 +57,10 @@ def window_position(x: Any, y: Any, origin: tuple[Any, Any]) -> tuple[Any, Any, 
 
 
 def quad_centre(own: Any, origin: Any, beside: float) -> Any:
-    """The centre of a fragment of the quad along an axis: beside is 0 of its first one, 1 of the
-    next. Quads begin at even columns and rows of the target.
+    """The centre, along an axis, of a fragment of the quad that contains a given fragment.
+
+    own: the given fragment's centre. origin: of the rectangle. beside: 0 for the first fragment of
+    the quad, 1 for the next. Quads begin at even columns and rows of the target.
     """
     return np.floor((own + origin) * 0.5) * 2.0 - origin + (beside + 0.5)
 

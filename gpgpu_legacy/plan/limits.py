@@ -1,4 +1,4 @@
-"""Limits on plans from files: bounds that no real plan reaches, and no machine.
+"""Limits on plans from files, which no real plan and no machine reaches.
 
 They keep a wrong or malicious file from taking unlimited time and memory. Plans made by Python are
 not limited.
@@ -47,12 +47,16 @@ _ELEMENT_BYTES = 4
 
 
 def check_limits(plan: Plan) -> None:
-    """Raises PlanError, with its place, for the first part that exceeds a limit."""
+    """Raise PlanError, with the place, for the first part that exceeds a limit."""
     _Limits(plan.name).check(plan)
 
 
 class _Limits(Validator):
-    """run, written_out: the passes up to the checked part: all, and those kept one by one."""
+    """The check of one plan.
+
+    run, written_out: the numbers of passes up to the checked part: of all, and of those kept one by
+    one.
+    """
 
     run = written_out = 0
 
@@ -84,7 +88,10 @@ class _Limits(Validator):
             )
 
     def passes(self, step: Step, times: int) -> None:
-        """times: how often it runs, in Untils, whose iterations some readers see written out."""
+        """Check the passes of a step.
+
+        times: how often the Untils around it run it; some readers see these iterations written out.
+        """
         if isinstance(step, Until):
             cycles = -(-step.count // max(1, len(step.rounds)))
             for field, rounds, runs in (("rounds", step.rounds, cycles), ("end", step.end, 1)):
@@ -109,7 +116,7 @@ class _Limits(Validator):
                 self.dispatch(pass_, count)
 
     def dispatch(self, pass_: ComputePass, count: int) -> None:
-        """If the numbers of groups change, the pass is written out, so `count` is small."""
+        """Check a dispatch. If its work groups change, it is written out, so `count` is small."""
         seen = count if moves(pass_) else 1
         most_x, most_y = (max(values_of(groups, seen), default=0) for groups in pass_.groups)
         invocations = most_x * most_y * pass_.kernel.threads

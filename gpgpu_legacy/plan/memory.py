@@ -22,7 +22,7 @@ costs time.
 
 @frozen
 class Room:
-    """Memory that may still be taken. size_bytes: at least 0. owner: the subject of "X has"."""
+    """Memory that may still be taken. size_bytes: at least 0. owner: as in "this machine has"."""
 
     size_bytes: int
     owner: str

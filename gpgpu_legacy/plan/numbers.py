@@ -68,7 +68,7 @@ _MOST_IN_ORDER = 10_000
 def numbers_text(numbers: Iterable[range]) -> str:
     """Numbers of passes in words: `1`, `2–9`, `1, 3, 5, … 99`."""
     in_order = tuple(numbers)
-    if sum(map(len, in_order)) <= _MOST_IN_ORDER:  # one by one, so that several can run together
+    if sum(map(len, in_order)) <= _MOST_IN_ORDER:  # one by one, so that ranges can be joined
         in_order = tuple(range(n, n + 1) for n in sorted({*chain(*in_order)}))
     parts: list[range] = []
     for one in in_order:

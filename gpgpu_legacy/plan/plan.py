@@ -100,7 +100,7 @@ ATTRIBUTE_DEFAULTS: Mapping[AttributeKind, Vec4] = {
     AttributeKind.TEXCOORD: (0.0, 0.0, 0.0, 1.0),
     AttributeKind.FOGCOORD: (0.0, 0.0, 0.0, 1.0),
 }
-"""The attributes that a pass does not give: GL's initial current values."""
+"""The values of attributes that a pass does not give: GL's initial current values."""
 
 
 @frozen
@@ -152,7 +152,7 @@ class FragmentPass:
 
     @property
     def corners(self) -> dict[Attribute, Corners]:
-        """The attributes that it gives values to at its corners."""
+        """The corner values that it gives, by attribute."""
         given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in self.texcoords}
         return given | {Attribute(a.kind): a.corners for a in self.attributes}
 
@@ -164,7 +164,7 @@ class FragmentPass:
 
     @property
     def parameters(self) -> dict[str, NumberVec4]:
-        """program.local and program.env, as far as it gives them, by Parameter.text."""
+        """The values of program.local and program.env that it gives, by Parameter.text."""
         spaces = ((ParameterSpace.LOCAL, self.locals), (ParameterSpace.ENV, self.env))
         return {Parameter(s, given.index).text: given.value for s, all_ in spaces for given in all_}
 
@@ -175,12 +175,12 @@ class FragmentPass:
 
     @property
     def writes(self) -> Writes:
-        """What decides the code that writes its fragments."""
+        """The settings that decide the code that writes its fragments."""
         return Writes(self.blend, self.mask, self.alpha_test)
 
     @property
     def keeps(self) -> bool:
-        """Whether something of a texel of the rectangle may outlast the pass."""
+        """Whether the old value of a texel in the rectangle may matter after the pass."""
         given = self.program.kills, self.scissor, self.alpha_test, self.blend
         return any(given) or self.mask != "rgba"
 
@@ -306,10 +306,11 @@ class Repeat:
 
 @frozen
 class Round:
-    """The iterations of an Until between two questions.
+    """The iterations of an Until between two readings of a texel.
 
-    condition: the texture that is asked before them. iterations: how many there are. body: their
-    steps. restore: what runs instead if the loop ends here; it puts swapped textures back.
+    condition: the texture whose texel is read before them. iterations: how many there are. body:
+    their steps. restore: the passes that run instead if the loop ends here; they put swapped
+    textures back.
     """
 
     condition: str
@@ -322,9 +323,9 @@ class Round:
 class Until:
     """A loop that ends when the red channel of a texture of one texel is below a number.
 
-    The texel is read before every round; a NaN in it is an error. At most `count` rounds run. They
-    are taken from `rounds` in turn, which begin again after the last. Then those of `end` run; the
-    last of them has no iterations and only asks.
+    The texel is read before every round; a NaN in it is an error. At most `count` rounds run, which
+    are those of `rounds` in a cycle. Then those of `end` run. The last of them has no iterations:
+    it only reads the texel.
     """
 
     below: Finite
@@ -334,7 +335,7 @@ class Until:
 
     @property
     def every(self) -> int:
-        """The iterations between two questions."""
+        """The iterations between two readings of the texel."""
         return self.rounds[0].iterations if self.rounds else 0
 
     @property
@@ -416,7 +417,7 @@ class Plan:
         return settled_steps(self)
 
     def repeats(self) -> Iterator[Repeat]:
-        """The steps that run at most; a pass by itself becomes a Repeat that runs it once."""
+        """The steps of `steps_at_most`; a pass by itself becomes a Repeat that runs it once."""
         for step in self.steps_at_most:
             yield step if isinstance(step, Repeat) else Repeat(1, (step,))
 
@@ -432,7 +433,7 @@ class Plan:
         return tuple(pass_ for _, pass_ in self.weighted_passes())
 
     def only(self, kind: type[P]) -> Iterator[P]:
-        """Those among them of a kind.
+        """The passes of a kind that run at least once, each as the plan writes it.
 
         kind: FragmentPass, CopyPass, ClearPass or ComputePass.
         """
@@ -471,7 +472,7 @@ class Plan:
         return tuple(dict.fromkeys(pass_.program for pass_ in self.only(FragmentPass)))
 
     def kernels(self) -> tuple[Kernel, ...]:
-        """The distinct kernels of the plan, likewise."""
+        """The distinct kernels of the plan, in the order of their first use."""
         return tuple(dict.fromkeys(pass_.kernel for pass_ in self.only(ComputePass)))
 
     @property
@@ -507,7 +508,7 @@ def _settled(steps: Iterable[Step], numbers: deque[int] | None) -> Iterator[Pass
 
 
 def _iterations(until: Until, numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
-    """The steps of an Until; a cycle of its rounds that repeats is a Repeat where it can be."""
+    """The steps that an Until runs; repeated cycles of its rounds become Repeats where possible."""
     if numbers is not None and not numbers:
         raise PlanError(
             "more loops with a condition begin than numbers of iterations are given; give one for "

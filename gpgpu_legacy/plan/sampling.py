@@ -7,9 +7,9 @@ GL's equations (3.24) and (3.25), with s fastest:
 operation at a time, so that all domains get the same bits; hardware may use fewer. A NaN coordinate
 reads texel 0.
 
-The level of detail is one for the four fragments of a quad, from the differences between its
-corner, of even column and row, and the fragments to the right of that and above it. It is half the
-logarithm of ρ², by sums and products: for ρ² = 2^e·(1 + f) the logarithm is
+The four fragments of a quad share one level of detail. It comes from the differences between the
+fragment in the quad's even column and row and those to its right and above it. It is half the
+logarithm of ρ², computed by sums and products: for ρ² = 2^e·(1 + f) the logarithm is
 e + f + f·(1 - f)·q(f), at most 7·10⁻⁶ off.
 """
 
@@ -48,12 +48,12 @@ LOG2_FACTORS = (
 
 @cache
 def coordinate_count(kind: TextureKind) -> int:
-    """The number of s, t and r that a lookup in a texture of that kind reads."""
+    """The number of coordinates, among s, t and r, that a lookup in a kind of texture reads."""
     return TextureTarget(kind.value).coordinates
 
 
 def parameter_count(kind: TextureKind, sampler: Sampler) -> int:
-    """The same with the r that is compared."""
+    """The number of coordinates that a lookup reads, including an r that is compared."""
     return 3 if sampler.compare else coordinate_count(kind)
 
 
@@ -82,7 +82,7 @@ def level_of(extent: Extent, kind: TextureKind, number: int) -> TextureLevel:
 
 @frozen
 class _Tap:
-    """A texel along an axis. weight None: 1; inside None: it is inside."""
+    """A texel along an axis. weight: None for 1. inside: None if it is always inside."""
 
     index: V
     weight: V | None
@@ -100,7 +100,10 @@ class _Face:
 
 
 def sloping(kind: TextureKind, place: Sequence[V], slopes: Sequence[Sequence[V]]) -> list[list[V]]:
-    """Points whose level of detail is that of derivatives along x and y at a place."""
+    """Three points that have the level of detail of a place with given derivatives.
+
+    slopes: the derivatives along x and along y.
+    """
     count = coordinate_count(kind)
     own = [*place[:count]] if kind is TextureKind.CUBE else [0.0] * count
     return [own, *([*map(add, own, slope)] for slope in slopes)]
@@ -110,7 +113,7 @@ class Sampling(ABC):
     """Lookups in a texture through a sampler, on the values of a domain."""
 
     def __init__(self, kind: TextureKind, sampler: Sampler, extent: Extent | None) -> None:
-        """extent: None if the domain's levels know the sizes."""
+        """extent: of the texture; None if the domain's levels know the sizes."""
         self.kind, self.sampler, self.extent = kind, sampler, extent
 
     # The domain
@@ -120,12 +123,12 @@ class Sampling(ABC):
         """The border colour, as a texel."""
 
     def let(self, _name: str, value: V) -> V:
-        """The value, which has that name."""
+        """The value, for which a domain that emits code may introduce that name."""
         return value
 
     @abstractmethod
     def limited(self, name: str, value: V, low: V, high: V) -> V:
-        """Clamped; a NaN to the lower end."""
+        """The value clamped to a range; a NaN becomes the lower end."""
 
     @abstractmethod
     def to_int(self, value: V) -> V:
@@ -137,7 +140,7 @@ class Sampling(ABC):
 
     @abstractmethod
     def fetched(self, name: str, column: V, row: V, first_row: V) -> V:
-        """A texel. first_row: is added to the row."""
+        """The texel at a column and a row. first_row: added to the row."""
 
     @abstractmethod
     def in_levels(self, filter_: Filter, numbers: V, place: Sequence[V]) -> V:
@@ -170,7 +173,7 @@ class Sampling(ABC):
         return np.where(lod > sampler.switch, let("smaller", texel), let("larger", larger))
 
     def first_row(self, slice_: V, level: TextureLevel) -> V:
-        """What `fetched` adds to the row in a slice of a level."""
+        """The number that `fetched` adds to the row in a slice of a level."""
         return slice_ * level.sizes[1] + level.first_row
 
     def level_of_detail(self, points: Sequence[Sequence[V]]) -> V:
@@ -205,7 +208,7 @@ class Sampling(ABC):
         return (exponent + (rest + curve)) * 0.5
 
     def in_level(self, filter_: Filter, level: TextureLevel, place: Sequence[V]) -> V:
-        """The texel in one level, or the results of comparing."""
+        """The filtered texel in one level, or the filtered results of its comparison."""
         compare, reference = self.sampler.compare, None
         if compare:
             reference = self.limited("reference", place[2], 0.0, 1.0)
@@ -298,7 +301,7 @@ class Sampling(ABC):
         return _Face(number, on_z, on_y, negative)
 
     def on_face(self, face: _Face, name: str, x: V, y: V, z: V) -> list[V]:
-        """The coordinates s and t of a direction on a face: sc, tc and ma of the same table."""
+        """The coordinates s and t of a direction on a face, by table 3.19's sc, tc and ma."""
         let, on_z, on_y, negative = self.let, face.on_z, face.on_y, face.negative
         major = let(f"{name}_major", np.where(on_z, z, np.where(on_y, y, x)))
         ma = let(f"{name}_ma", np.absolute(major))

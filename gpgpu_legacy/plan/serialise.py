@@ -4,10 +4,10 @@ docs/reference/plan-json.md explains the format. A file holds everything that it
 texts of its programs included; reading it opens no other file and runs no code. The plan that is
 read equals the plan that was written, except that NaN equals nothing.
 
-Every class of the plan has a record with the same fields, which the plan's own annotations give;
-its description in plan.schema.json is the class's docstring. So writer and reader go field by
-field. Only the differences have cases of their own: texts are named, the default sampler is left
-out, and a number that JSON lacks is a string.
+Every class of the plan has a record with the same fields, made from the class's annotations. The
+class's docstring is its description in plan.schema.json. So writer and reader go field by field.
+Only the differences have cases of their own: texts are named, the default sampler is left out, and
+a number that JSON lacks is a string.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ _LONGEST_STEM = 60
 
 
 def _named(texts: Iterable[tuple[_Text, str]]) -> dict[_Text, str]:
-    """A name of each distinct text, which comes with its suffix."""
+    """A name for each distinct text. texts: each with the suffix of its name."""
     names: dict[_Text, str] = {}
     taken: set[str] = set()
     for text, suffix in dict.fromkeys(texts):
@@ -265,7 +265,7 @@ def constant_record(number: float) -> float | str:
 
 
 def plan_of_record(record: Any, file: str) -> Plan:
-    """The plan, not yet validated. file: what messages call the file.
+    """The plan, not yet validated. file: its name in messages.
 
     Raises InputError for a name that the file does not define, and AssemblyError for a program or a
     kernel that is not valid in its language.
@@ -297,7 +297,7 @@ def _assembled(
 
 
 _NOT_IN_JSON = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
-"""Always the same NaN object, so that a file read twice gives equal plans."""
+"""The numbers of strings. NaN is always one object, so that a file read twice gives equal plans."""
 
 _OF_STEPS = {"steps", "body", "rounds", "end", "restore"}
 """The fields whose items have places in messages."""
@@ -311,13 +311,13 @@ _OF_NUMBERS = {"border", "corners", "initial", "value"}
 
 @frozen
 class _PlanReader:
-    """Reads the parts of a plan. texts: programs and kernels, by naming field and name."""
+    """A reader of the parts of a plan. texts: programs and kernels, by field and by name."""
 
     file: str
     texts: Mapping[str, Mapping[str, Any]]
 
     def value(self, value: Any, field: str, place: str = "") -> Any:  # noqa: PLR0911
-        """A part of a plan. field: holds its record. place: the step that it belongs to."""
+        """A part of a plan from its record. field: that holds it. place: the step that has it."""
         match value:
             case tuple() if field in _OF_STEPS:
                 inner = f"{place}.{field}".lstrip(".")
@@ -380,14 +380,14 @@ class _PlanReader:
 def plan_as_json(plan: Plan) -> str:
     """The text of plan.json.
 
-    plan: any; InputError for a texture with a format of the caller's own.
+    plan: the one to write. Raises InputError for a texture with a format of the caller's own.
     """
     return json_fitted_text(plan_record(plan))
 
 
 @public
 def read_plan(path: Path | str) -> Plan:
-    """The plan in a file that `plan_as_json` or anyone else wrote; it is valid.
+    """The valid plan in a file that `plan_as_json` or anyone else wrote.
 
     path: of the file. Raises InputError, in one line with the place in the file, for anything else
     and for a plan beyond the limits of plan/limits.py; AssemblyError, with line and column, for a
@@ -397,9 +397,9 @@ def read_plan(path: Path | str) -> Plan:
 
 
 def plan_from_json(text: str, name: str = "plan.json") -> Plan:
-    """The plan in the text of a plan.json, as `read_plan` gives it.
+    """The plan in the text of a plan.json; raises as `read_plan` does.
 
-    name: what messages call the text.
+    name: of the text, in messages.
     """
     if len(text) > MOST_FILE_BYTES:
         raise InputError(f"{name} has more than {MOST_FILE_BYTES} characters; no plan has")

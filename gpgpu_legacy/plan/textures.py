@@ -46,7 +46,7 @@ class Format:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The first component of a lookup that is each stored channel."""
+        """For each stored channel, the first component of a lookup that reads it."""
         return tuple(self.reads.index(channel) for channel in "rgba"[: self.channels])
 
     @property
@@ -115,7 +115,10 @@ def named_format(name: str) -> Format | None:
 
 
 def find_format(what: str, name: str) -> Format:
-    """The same for what is being named; InputError if there is none."""
+    """The format of that name, or of one of GL's; InputError if there is none.
+
+    what: the parameter that has the name, in messages.
+    """
     texel_format = named_format(str(name))
     if texel_format is None:
         raise InputError(f"{what} is {described(name)}; choose from {', '.join(FORMATS)}")
@@ -175,7 +178,7 @@ class Extent:
         return Extent(width, height, depth if kind is TextureKind.T3D else self.depth)
 
     def most_levels(self, kind: TextureKind) -> int:
-        """The levels down to one texel."""
+        """The number of levels down to one texel."""
         sizes = (self.width, self.height, self.depth if kind is TextureKind.T3D else 1)
         return max(sizes).bit_length()
 
@@ -428,10 +431,10 @@ class Sampler:
     """How lookups read a texture: its filter, and a wrap mode for each coordinate.
 
     Cube maps always clamp to the edge. border: the border colour; in a fixed-point texture it is
-    clamped to [0, 1]. filter: of a texture that is minified. magnify: of one that is magnified; by
-    default the same within a level. bias: is added to the level of detail, with that of TXB;
-    min_lod, max_lod: then clamp it. base_level, max_level: the levels that may be read. compare:
-    how shadow targets compare r with depths; None for other targets.
+    clamped to [0, 1]. filter: for a texture that is minified. magnify: for one that is magnified;
+    by default the filter within a level. bias: added to the level of detail, as TXB's is. min_lod,
+    max_lod: the range of the sum. base_level, max_level: the levels that may be read. compare: how
+    shadow targets compare r with depths; None for other targets.
     """
 
     filter: Filter = Filter.NEAREST
@@ -470,7 +473,7 @@ class Sampler:
 
     @property
     def sole_filter(self) -> Filter | None:
-        """The filter of every lookup in level 0; None if there is more to a lookup."""
+        """The filter of all lookups, in level 0; None if there are others, or a comparison."""
         return None if self.has_lod or self.base_level or self.compare else self.filter
 
     def levels_read(self, extent: Extent, kind: TextureKind) -> range:
@@ -494,7 +497,7 @@ class Sampler:
 
 
 def sampler_problem(sampler: Sampler, kind: TextureKind) -> str | None:
-    """What a kind of texture lacks for a sampler, in words that follow its name."""
+    """The problem of a sampler with a kind of texture, in words that follow the texture's name."""
     if kind is not TextureKind.RECT:
         return None
     repeats = [wrap for wrap in sampler.wraps[:2] if wrap in REPEATING]

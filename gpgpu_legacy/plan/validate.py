@@ -1,4 +1,4 @@
-"""Validation: what every plan must satisfy before an executor prepares it."""
+"""Validation: the conditions that every plan must satisfy before an executor prepares it."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _GIVEN_BY_CORNERS = {
 
 
 def validate(plan: Plan) -> Validator:
-    """Check a plan; PlanError, in one line, names the first thing that no executor could run.
+    """Check a plan; raise PlanError for the first part that no executor could run.
 
-    Returns the checks, which have seen the plan, to check what is added to it.
+    Returns the Validator, which can go on to check additions to the plan.
 
     The time does not grow with a Repeat's count if its numbers are constant or Affine: such
     numbers are extreme in the first or the last iteration, so those two are checked. Tables are
@@ -79,9 +79,9 @@ def validate(plan: Plan) -> Validator:
 
 
 class Validator:
-    """Checks a plan part by part, in the order in which it runs; each check raises PlanError.
+    """The checks of a plan, part by part in the order in which it runs; each raises PlanError.
 
-    textures: the ones added so far, by name. matrices: the operands and the results, likewise.
+    textures: the ones added so far, by name. matrices: the operands and the results so far.
     defined: the names of the textures that hold something. place: where the checked part stands in
     plan.json; see `each`.
     """
@@ -95,7 +95,7 @@ class Validator:
         self.place = ""
 
     def fail(self, problem: str) -> NoReturn:
-        """Raise the error."""
+        """Raise PlanError with the plan's name and the place."""
         raise PlanError(problem, plan=self.name, place=self.place)
 
     def each(self, where: str, items: Iterable[T]) -> Iterator[T]:
@@ -168,8 +168,9 @@ class Validator:
                 self.one_pass(step, 1)
 
     def until(self, until: Until) -> None:
-        """Check a loop that may end before its first iteration: afterwards, nothing is defined
-        that was not defined before it.
+        """Check a loop with a condition.
+
+        It may end before its first iteration, so it leaves defined only what was defined before it.
         """
         if not isfinite(until.below):
             self.fail(f"an Until ends below {until.below}; give a finite number")
@@ -272,7 +273,7 @@ class Validator:
         parts: Sequence[Rect],
         count: int = 1,
     ) -> None:
-        """Check that a rectangle lies in one of these parts of a texture: in some of its levels."""
+        """Check that a rectangle lies in one of these parts of a texture, such as its levels."""
         extent = texture.extent
         for i, (x, y, width, height) in _rows(rect_numbers(rect), count):
             fits = (
@@ -291,8 +292,9 @@ class Validator:
                 )
 
     def transfer(self, kind: str, transfer: Transfer) -> None:
-        """Check that a transfer's region and rectangle fit its matrix and texture, which need not
-        hold anything yet. kind: of the matrix.
+        """Check that a transfer's region and rectangle fit its matrix and texture.
+
+        kind: of the matrix: operand or result. The texture need not hold anything yet.
         """
         matrix = self.known(kind, transfer.matrix, self.matrices[kind])
         texture = self.texture(transfer.texture)
@@ -366,7 +368,7 @@ class Validator:
             )
 
     def operations(self, pass_: FragmentPass, count: int) -> None:
-        """Check what happens to a pass's fragments."""
+        """Check the mask, the blending and the scissor of a pass."""
         for name in pass_.targets:
             texel_format = self.texture(name).format
             if {*pass_.mask} - {*"rgba"} or not pass_.writes.channels(texel_format):
@@ -384,7 +386,7 @@ class Validator:
             )
 
     def written(self, name: str) -> Texture:
-        """The texture that a pass writes to, which formats of grey and alpha cannot be."""
+        """The texture that a pass writes to; PlanError if its format is not r, rg or rgba."""
         texture = self.texture(name)
         if not texture.format.is_drawn_to:
             self.fail(

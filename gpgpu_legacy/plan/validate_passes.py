@@ -38,7 +38,7 @@ def pass_in_words(pass_: Pass) -> str:
 
 
 def problems(pass_: Pass, count: int) -> Iterator[str]:
-    """What is wrong with the numbers and the values of a pass that runs `count` times."""
+    """The problems with the numbers and values of a pass that runs `count` times."""
     what = pass_in_words(pass_)
     if isinstance(pass_, ComputePass):
         yield from _uniforms(pass_, count)
@@ -96,7 +96,7 @@ def _number(number: Number, count: int, what: str) -> Iterator[str]:
 
 
 def _integral(number: Number, what: str) -> Iterator[str]:
-    """Whole floats count as integers, since Tables of coordinates hold floats."""
+    """A problem if a number is no integer. Whole floats are integers, since Tables hold floats."""
     for value in _parts(number):
         if not (abs(value) <= LARGEST_INTEGER and value == int(value)):
             yield f"{what} is {value!r}; give integers of at most {LARGEST_INTEGER}"

@@ -106,7 +106,7 @@ class Ranking:
 
     @property
     def reason(self) -> str:
-        """The reason for the first of them, in a sentence."""
+        """Why the first executor was chosen, in a sentence."""
         (first, first_s), *others = self._seconds.items()
         if self._machine.arithmetic.rounds:
             return f"auto took {first.name}, which has every arithmetic."
@@ -119,11 +119,14 @@ class Ranking:
 
 
 ranking = lru_cache(maxsize=64)(Ranking)
-"""The one of a plan and a machine in this process."""
+"""The Ranking of a plan on a machine; there is one in this process."""
 
 
 def executors_for(name: str, plan: Plan, machine: Machine) -> Callable[[int], list[Executor]]:
-    """For that many more runs of a plan, the executor of that name, or those that `auto` takes."""
+    """A function that gives the executors, best first, for a number of further runs of a plan.
+
+    name: of the only one to give; with `auto`, it gives those of the plan's Ranking.
+    """
     if name == AUTO:
         return ranking(plan, machine).of_next
     named = [find_executor(name, plan)]
@@ -147,7 +150,7 @@ def expected_s(executor: Executor, device: Device, plan: Plan, task: Task, runs:
 
 
 def first_run_s(executor: Executor, plan: Plan) -> float:
-    """About the seconds until the first run is done; 0 if nothing tells."""
+    """The estimated seconds until the first run is done; 0 if there is no estimate."""
     host = executor.capabilities.is_of_host
     device = Device.HOST if host else device_of(executor, may_ask=True)
     seconds = expected_s(executor, device, plan, task_of(plan))
@@ -162,7 +165,7 @@ def note(executor: Executor, plan: Plan) -> None:
 
 
 _known: dict[str, bytes | None] = {}
-"""The code known to be kept: looking for a file takes longer than a small product."""
+"""The content of the keys read so far: looking for a file takes longer than a small product."""
 
 
 def _read(key: str) -> bytes | None:
@@ -189,7 +192,7 @@ def task_of(plan: Plan) -> Task:
     counts, dispatches = Counts(), dict[object, Counts]()
     try:
         for times, pass_ in plan.weighted_passes():
-            if isinstance(pass_, ComputePass):  # one dispatch of a size tells about the others
+            if isinstance(pass_, ComputePass):  # one dispatch stands for all of its size
                 first = at_iteration(pass_, 0)
                 kind = first.kernel, first.groups
                 if kind not in dispatches:

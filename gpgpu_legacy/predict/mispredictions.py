@@ -1,8 +1,8 @@
 """The log of mispredictions: predicted times beside published and measured ones.
 
-Each case is a row of mispredictions.toml, with the name of its reason, which several share, and
-with the ratio of both times from when that was written: a change of the model, a profile or a
-method that moves a ratio is noticed.
+Each case is an entry of mispredictions.toml. It has the name of its reason, which several cases
+may share, and the ratio of both times when it was recorded. So a change of the model, a profile or
+a method that moves a ratio is noticed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Origin(Enum):
 
 
 class LoggedTime(Record, kw_only=True):
-    """A square product on a chip, its time, and the name of the reason that the prediction differs.
+    """A square product on a chip, its time, and the name of the reason why the prediction differs.
 
     size: n, of n×n matrices. as_printed: by the method's listing as it is printed. rule: of
     coalescing, in place of the profile's. seconds: compute time alone. where: the paper's table, or
@@ -76,7 +76,7 @@ class LoggedTime(Record, kw_only=True):
 
     @property
     def is_hypothetical(self) -> bool:
-        """Whether it asks what would follow from a listing or a rule that may be refuted."""
+        """Whether the case assumes a listing or a rule that may be refuted."""
         return self.as_printed or self.rule is not None
 
     @property
@@ -86,9 +86,10 @@ class LoggedTime(Record, kw_only=True):
 
 
 class CaseLog(Record):
-    """mispredictions.toml. tolerance: the relative change of a ratio that is allowed.
+    """The contents of mispredictions.toml.
 
-    reasons: by the keys that cases have in the file, since several share one.
+    tolerance: the relative change of a ratio that is allowed. reasons: by the names that cases
+    give, since several share one.
     """
 
     tolerance: Share
@@ -166,7 +167,7 @@ class Mispredictions(Result):
 
 @cache
 def read_log() -> CaseLog:
-    """The recorded cases, the reasons by their names, and the cases' tolerance."""
+    """The contents of mispredictions.toml; InputError if a case names no reason."""
     name = "mispredictions.toml"
     text = files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8")
     log = from_toml(text, CaseLog, name)

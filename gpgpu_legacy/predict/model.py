@@ -67,7 +67,7 @@ from gpgpu_legacy.serial import with_fields
 CHANNELS = 4
 
 CacheModel = Callable[[PlanBuilder], int]
-"""The bytes that memory serves for a plan."""
+"""A function that gives the bytes that memory serves for a builder's plan."""
 
 
 def predict(
@@ -75,7 +75,7 @@ def predict(
 ) -> Prediction:
     """Predict the least time that a plan takes on a chip.
 
-    All bounds of this package are its: those of commands, audits, rooflines and the log.
+    All bounds of this package come from here: those of commands, audits, rooflines and the log.
 
     memory_bytes: the memory traffic, copies included, if it is known from a simulated cache; by
     default, each texel that a pass touches is served once per pass. rule: of coalescing, in place
@@ -102,13 +102,13 @@ def predict(
         terms += _dispatched(replace(plan, steps=tuple(dispatches)), rates, memory, chosen)
     copy_bytes = work.copy_bytes
     if memory_bytes is not None:
-        copy_bytes = 0  # served, too
+        copy_bytes = 0  # among the served bytes
         served = make_term(TimeStage.DRAW, "memory behind the cache", memory_bytes, "bytes", memory)
         terms = [
             with_fields(served, stage=term.stage) if term.name == "memory" and term.count else term
             for term in terms
         ]
-    if chip.hardware.run_us is not None:  # which only calibrated profiles have
+    if chip.hardware.run_us is not None:  # only calibrated profiles have it
         terms.append(
             make_term(
                 TimeStage.RUN, "run overhead", 1, "runs", rates.rate(scale=1e6, over="run_us")
@@ -161,7 +161,7 @@ def _arithmetic(work: Work, rates: Rates) -> Term:
 
 
 def _occupied(rate: ChipRate, occupancy: float) -> ChipRate:
-    """The rate of a chip that is busy in part."""
+    """The rate of a chip of which only a part is busy."""
     if rate.per_second is None or occupancy >= 1.0:
         return rate
     why = f"tiles occupy {100 * occupancy:.0f} % of the chip"
@@ -173,7 +173,7 @@ def _occupied(rate: ChipRate, occupancy: float) -> ChipRate:
 def _by_bits(
     name: str, counts: Counter[int], unit: str, rate_of: Callable[[int], ChipRate]
 ) -> Term:
-    """A term of texels of several sizes, which one unit serves in turn."""
+    """A term for texels of several sizes, which one unit serves one after another."""
     total = counts.total()
     parts = [(count, rate_of(bits)) for bits, count in sorted(counts.items()) if count]
     rates = [rate for _, rate in parts] or [ChipRate(None)]
@@ -197,7 +197,7 @@ def _dispatched(
         yield term("arithmetic", counts.arithmetic, "operations", unknown)
         yield term("memory", counts.bytes_requested, "bytes", unknown)
         return
-    arithmetic = rates.known("compute_peak_gflops", "fragment_peak_gflops")  # units of both
+    arithmetic = rates.known("compute_peak_gflops", "fragment_peak_gflops")  # the same units
     yield term("arithmetic", counts.arithmetic, "operations", arithmetic)
     if rates.hardware.accesses_per_clock is not None:
         started = rates.rate("cores", "core_clock_mhz", "accesses_per_clock", scale=1e6)

@@ -162,9 +162,9 @@ class Prediction(Result, kw_only=True):
         return next((term for term in self.terms if term.binds), None)
 
     def stage_seconds(self, stage: TimeStage) -> float | None:
-        """Seconds of one stage.
+        """Seconds of one stage; None if it has no term with a known rate.
 
-        stage: of the time; None if it has no term or no known one.
+        stage: of the time.
         """
         term = _by_stage(self.terms).get(stage)
         return None if term is None else term.seconds
@@ -172,7 +172,7 @@ class Prediction(Result, kw_only=True):
     def against(self, source: str) -> Evidence:
         """What a comparison of the compute time with a measured one shows.
 
-        source: of the measured one.
+        source: of the measured time.
         """
         deciding = (term for s, term in _by_stage(self.terms).items() if s not in TRANSFERS)
         sources = {fact.source for term in deciding for fact in term.facts}
@@ -316,7 +316,7 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 T = TypeVar("T")
 
-WORD_BITS, VECTOR_BITS = 32, 128  # of the texels whose rates profiles have
+WORD_BITS, VECTOR_BITS = 32, 128  # the sizes of texel whose rates profiles have
 
 
 class Rates:
@@ -360,7 +360,7 @@ class Rates:
         )
 
     def branches(self, most: int) -> ChipRate:
-        """Branches and loops per second. most: that the plan may execute, for the reason."""
+        """Branches and loops per second. most: how many the plan may execute, for messages."""
         fact = self.hardware.branch_clocks
         clocks = f" of at most {fact.up_to:g} clocks" if fact and fact.up_to else ""
         why = f"pipelines × clock / clocks, and there are up to {most} branches{clocks}"
@@ -369,9 +369,10 @@ class Rates:
         )
 
     def writes(self, kind: str, bits: int) -> ChipRate:
-        """Fragments written per second, or blended: "fills" or "blends".
+        """Fragments written or blended per second.
 
-        The measured rate; without one, one fragment per pipeline and clock.
+        kind: fills or blends. bits: of a texel. It is the measured rate or, without one, a fragment
+        per pipeline and clock.
         """
         size = _size_class(bits)
         measured = ChipRate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
@@ -395,18 +396,21 @@ class Rates:
         return self.rate(*names, scale=1e6, over="shared_memory_clocks")
 
     def transfers(self, name: str) -> ChipRate:
-        """Bytes per second of uploads or read-backs; copies in its memory if the host shares it."""
+        """Bytes per second of uploads or read-backs, or of the memory that chip and host share."""
         own = [self.memory()] * _value(self.hardware.shared_memory, unknown=False)
         return _first(self.known(name, "bus_gb_per_s"), *own)
 
     # From facts ---------------------------------------------------------------------------------
 
     def known(self, *names: str) -> ChipRate:
-        """The first of these rates that the profile has, in 10⁹ per second."""
+        """The first of these rates that the profile has; it has them in 10⁹ per second."""
         return _first(*(self.rate(name, scale=1e9) for name in names))
 
     def rate(self, *names: str, scale: float, over: str | None = None, why: str = "") -> ChipRate:
-        """The product of several numbers, each of them the highest of its range, over another."""
+        """A product of the profile's numbers, each the highest of its range, and of `scale`.
+
+        over: the number to divide by. why: how the rate follows from the numbers.
+        """
         divisors = [] if over is None else [over]
         facts = {name: getattr(self.hardware, name) for name in (*names, *divisors)}
         unknown = [name for name, fact in facts.items() if fact is None]

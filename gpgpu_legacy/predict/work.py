@@ -1,9 +1,9 @@
 """The work of drawing a plan on a chip: counts of arithmetic, lookups, writes and bytes.
 
 Memory serves each texel that a pass touches once per pass: textures are cached while it is drawn.
-A chip that computes tiles of fragments (lower/groups/shape.py) looks up texels that a row or a
-column of a tile shares once per tile, stages them in shared memory, and reads each once for all
-fragments of an invocation that use it. If a pass has fewer tiles than the chip computes at once, a
+Some chips compute tiles of fragments (lower/groups/shape.py). If a row or a column of a tile shares
+a texel, such a chip looks it up once per tile and stages it in shared memory. There an invocation
+reads it once for all its fragments. If a pass has fewer tiles than the chip computes at once, a
 part of the chip is idle.
 """
 
@@ -75,7 +75,7 @@ class PlanPart:
 def parts_of(plan: Plan, *, apart: bool) -> tuple[PlanPart, ...]:
     """The parts of a plan, in the order in which they first run.
 
-    apart: every pass is a part; if not, a Repeat is one, so that its passes may be fused.
+    apart: whether to split Repeats into their passes; if not, these may be fused.
     """
     alike: dict[Plan, list[tuple[tuple[range, ...], Step]]] = {}
     for numbers, step in _steps_of(plan, apart=apart):
@@ -87,7 +87,7 @@ def parts_of(plan: Plan, *, apart: bool) -> tuple[PlanPart, ...]:
 
 
 def _steps_of(plan: Plan, *, apart: bool) -> Iterator[tuple[tuple[range, ...], Step]]:
-    """The steps of a plan that run, with their passes' numbers; passes of a Repeat one by one."""
+    """The steps of a plan that run, with their passes' numbers; `apart` splits Repeats."""
     for numbers, step in numbered_steps(plan):
         if apart and isinstance(step, Repeat):
             for one, pass_ in zip(numbers, step.body, strict=True):
@@ -123,12 +123,12 @@ def _without_unused(pass_: Pass) -> Pass:
 class Work:
     """Counts of a plan's drawing.
 
-    Of branches and loops the least: one side of no branch, and no trip. instructions: arithmetic
-    ones. branches: IFs and loops; most_branches: they at most. components: their multiply-adds, one
-    per component; dots: operations that reduce several components to one number, such as dot
-    products. lookups, fills, blends: by the bits of a texel. shared_bytes: read from shared memory,
-    by all invocations together. capacity: fragments that the chip could have computed in the time
-    that the tiles take.
+    The counts are the least possible: neither side of any branch, and no trip of a loop.
+    instructions: arithmetic ones. branches: IFs and loops. most_branches: the most of them.
+    components: the instructions' multiply-adds, one per component. dots: operations that reduce
+    several components to one number, such as dot products. lookups, fills, blends: by the bits of a
+    texel. shared_bytes: read from shared memory, by all invocations together. capacity: fragments
+    that the chip could have computed in the time that the tiles take.
     """
 
     instructions: int = 0
@@ -153,7 +153,7 @@ class Work:
         return self.fragments / self.capacity if self.capacity else 1.0
 
     def add(self, other: Work, times: int) -> None:
-        """Add the same work, done `times` times."""
+        """Add other work, done `times` times."""
         for item in fields(Work):
             mine, theirs = getattr(self, item.name), getattr(other, item.name)
             if isinstance(mine, Counter):
@@ -165,7 +165,7 @@ class Work:
 def count_work(plan: Plan, rates: Rates) -> Work:
     """Count a chip's work to draw a plan, with its passes fused if the chip fuses them.
 
-    All chips that draw in the same manner share the counts, so do not change them.
+    All chips that draw in the same manner share the result, so do not change it.
     """
     tiles = rates.tiles_at_once if rates.stages_lookups else None
     return _work(plan, tiles, fuses=rates.fuses_passes)
@@ -173,7 +173,7 @@ def count_work(plan: Plan, rates: Rates) -> Work:
 
 @lru_cache(maxsize=32)
 def _work(plan: Plan, tiles: float | None, *, fuses: bool) -> Work:
-    """tiles: that the chip computes at once, if it stages lookups."""
+    """The work of a plan. tiles: the number computed at once, if the chip stages lookups."""
     work = Work()
     for part in parts_of(plan, apart=not fuses):
         counter = _WorkCounter(part.plan, tiles, fuses)
@@ -197,7 +197,7 @@ def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pa
 
 @frozen
 class _WorkCounter:
-    """Adds the passes of one plan up."""
+    """A counter that adds up the work of one plan's passes."""
 
     plan: Plan
     tiles: float | None
@@ -205,9 +205,9 @@ class _WorkCounter:
     work: Work = field(default_factory=Work)
 
     def add(self, pass_: FusedPasses | Pass, times: int) -> None:
-        """Analysed passes, which know their number of runs, or another pass.
+        """Add analysed passes, which know their number of runs, or a pass that runs `times` times.
 
-        For a pass without analysis, lookups are only counted.
+        All lookups of a pass without analysis count as dependent.
         """
         if isinstance(pass_, FusedPasses):
             self._add_fused(pass_)
@@ -222,10 +222,10 @@ class _WorkCounter:
         self.work.passes += times
 
     def add_in_time(self, repeat: UnfusedRepeat) -> None:
-        """Passes that read near neighbours, which temporal tiles run for many iterations in a row.
+        """Add passes that read near neighbours, which temporal tiles run for many iterations.
 
         Each iteration computes its fragments. The executor decides how many iterations share memory
-        traffic, lookups and writes; at least one iteration's are needed.
+        traffic, lookups and writes, so those of only one are counted.
         """
         once = _WorkCounter(self.plan, self.tiles, self.fuses)
         for member in repeat.body:
@@ -235,7 +235,7 @@ class _WorkCounter:
         self.work.add(once.work, 1)
 
     def _add_fused(self, step: FusedPasses) -> None:
-        """Passes that may be fused, or one pass that was analysed.
+        """Add passes that may be fused, or one pass that was analysed.
 
         If the chip fuses them, partial sums stay in registers from one iteration to the next.
         """
@@ -262,7 +262,7 @@ class _WorkCounter:
         *,
         writes: bool,
     ) -> None:
-        """The arithmetic, reads and, unless it is fused, writes of a pass.
+        """Add the arithmetic, the reads and, with `writes`, the writes of a pass.
 
         registers: the number of its lookups, by texture, that read registers instead; None if
         tiled.
@@ -283,7 +283,7 @@ class _WorkCounter:
                 self.work.memory_bytes += fragments * bits // 8 * (1 + blends)
 
     def _add_sums(self, passes: Sequence[FragmentPass], content: Content, times: int) -> None:
-        """The additions of blending in registers, unless a product's multiply-add does them."""
+        """Add the additions of blending in registers, except those in a product's multiply-add."""
         if all(pass_.blend is None for pass_ in passes):
             return
         for pass_, products in zip(passes, blended_products(content), strict=True):
@@ -296,7 +296,7 @@ class _WorkCounter:
                     self.work.components += fragments * self.plan.texture(target).format.channels
 
     def _add_results(self, step: FusedPasses) -> None:
-        """The reads of fused passes before their first iteration, and the writes after the last."""
+        """Add the reads of fused passes before all iterations, and the writes after them."""
         area = step.width * step.height
         for name in {name for pass_ in step.passes for name in written_by(pass_)}:
             bits = self._texel_bits(name)
@@ -304,10 +304,10 @@ class _WorkCounter:
             self.work.memory_bytes += 2 * area * bits // 8
 
     def _add_arithmetic(self, pass_: FragmentPass, lookups: Lookups, area: int) -> None:
-        """Instructions of a pass.
+        """Add the instructions of a pass.
 
-        All are counted, but only those components that anything uses: a compiler removes the
-        others, and the coordinates that step from texel to texel.
+        All are counted, but only the components that anything uses: a compiler removes the others,
+        and the coordinates that step from texel to texel.
         """
         known = tuple(not isinstance(look, DependentLookup) for look in lookups)
         live = live_components(pass_.program, known)
@@ -338,11 +338,10 @@ class _WorkCounter:
     def _add_tiles(
         self, content: Content, step: FusedPasses, at_once: float, *, fused: bool
     ) -> None:
-        """Fragments and lookups of passes that are computed in tiles, both staged and not staged.
+        """Add the fragments, the capacity and the lookups of passes that are computed in tiles.
 
-        An invocation looks up shared texels once. A lookup in a loop that
-        varies along one axis alone is staged: looked up once per tile. The capacity is of the
-        fragments that the chip could compute in the same time.
+        An invocation looks up a texel that its fragments share once. A lookup in a loop that varies
+        along one axis alone is staged: the tile looks each texel up once.
         """
         device = Multiprocessors.of_gpu(round(at_once))
         shape = group_shape(content, (step.width, step.height), device)
@@ -401,7 +400,7 @@ _ZERO = constant(0.0)
 
 
 def count_accesses(plan: Plan) -> int:
-    """The loads and stores of buffers by all invocations of a plan; one for each such vec4."""
+    """The loads and stores of all invocations; a vec4 of consecutive elements counts as one."""
     steps = (replace(step, body=tuple(map(_narrowed, step.body))) for step in plan.repeats())
     counts = count_plan(replace(plan, steps=tuple(steps)))
     return counts.global_loads + counts.global_stores
@@ -415,7 +414,7 @@ def _narrowed(pass_: Pass) -> Pass:
 
 
 def _first_alone(expression: Expression) -> Expression:
-    """The expression, or such a vec4 with its first element alone."""
+    """The expression; a vec4 of consecutive elements keeps only the first."""
     match expression:
         case Compose(operands=(Element(operands=(place,)) as first, *others)):
             after = (applied(Operator.ADD, place, Constant((n,), place.type)) for n in (1, 2, 3))

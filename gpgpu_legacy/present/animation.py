@@ -37,9 +37,9 @@ def animation_writer(
     frame_ms, last_ms: milliseconds for each picture, and for the last; a GIF rounds them to
     hundredths of a second.
 
-    A name in .gif is a GIF, one in .png or .apng an APNG. Raises InputError for another suffix and
-    a missing folder. The function raises it if there is no picture, for pictures of different
-    sizes, and for more than LARGEST_ANIMATION pixels.
+    A name that ends in .gif is a GIF, in .png or .apng an APNG. Raises InputError for another
+    suffix and a missing folder. The function raises it if there is no picture, for pictures of
+    different sizes, and for more than LARGEST_ANIMATION pixels.
     """
     if path.suffix.lower() not in _SUFFIXES:
         raise InputError(
@@ -85,7 +85,7 @@ def texel_picture(texels: F32) -> RGB:
 
 
 def check_size(width: int, height: int, count: int = 1) -> None:
-    """Raises InputError if no animation can hold that many pictures of that size, in pixels."""
+    """Raise InputError if no animation can hold that many pictures of that size, in pixels."""
     most = LARGEST_ANIMATION // (width * height)
     if count > most:
         raise InputError(

@@ -37,7 +37,10 @@ def hex_of(colour: Colour) -> str:
 
 
 class ScaleKind(Enum):
-    """TWO: every number is 0 or 1. ONE_SIGN: no two have opposite signs. DIVERGING: some do."""
+    """The kinds of scale, by the signs of its numbers.
+
+    TWO: every number is 0 or 1. ONE_SIGN: no two have opposite signs. DIVERGING: some do.
+    """
 
     TWO = "two"
     ONE_SIGN = "one sign"
@@ -132,9 +135,9 @@ def scale_for(
 
 
 def _far(arrays: Sequence[NDArray[np.float32]]) -> tuple[float, ...]:
-    """The one magnitude that several of some finite numbers have, far greater than all others.
+    """The placeholders among finite numbers: one magnitude, far greater than all others.
 
-    It must share an array with other numbers, at least two of them.
+    It must occur at least twice in an array that has other numbers, too.
     """
     largest = max((float(np.abs(array).max()) for array in arrays if array.size), default=0.0)
     others = [array[np.abs(array) < largest] for array in arrays]

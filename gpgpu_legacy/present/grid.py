@@ -283,10 +283,10 @@ def _grid_html(grid: Grid) -> str:
 
 
 def print_text(grids: list[Grid], console: Console) -> None:
-    """Print tables to a rich console, each in the first way that fits its width.
+    """Print tables to a rich console, each in the first of three ways that fits its width.
 
-    Columns stand side by side; columns that have the same entry in every row are told in a line
-    below; or each row is a block of lines. No number and no name is broken.
+    Columns stand side by side; or those with the same entry in every row move to a line below; or
+    each row is a block of lines. No number and no name is broken.
     """
     for grid in grids:
         _print_grid(grid, console)
@@ -340,7 +340,7 @@ def _print_grid(grid: Grid, console: Console) -> None:
 
 
 def _same(columns: list[_Column], width: int) -> list[str]:
-    """The text about the columns with one entry, in as many lines as it takes."""
+    """The lines that tell of columns with the same entry in every row."""
     told = [column.texts[:2] for column in columns if column.texts[1]]
     if not told:
         return []
@@ -401,7 +401,7 @@ def _parts(line: str) -> list[str]:
     words = line.split(" ")
     parts = words[:1]
     for before, word in pairwise(words):
-        # of one number or formula
+        # Words of one number or formula stay together.
         if {before, word} & _OPERATORS or not any(map(str.isalpha, before + word)):
             parts[-1] += f" {word}"
         else:
@@ -442,7 +442,7 @@ def _unbreakable(text: str) -> int:
 
 
 def blocks(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[list[str]]:
-    """The table turned: for each row the lines of a block, which has a line for each column.
+    """The table turned: for each row a block, with a line for each column.
 
     Entries without text are left out. If a head and its entry do not fit into a line, the entry
     goes below its head.

@@ -4,10 +4,9 @@ A font file would be rasterised by whichever FreeType is installed, and each ver
 different pixels. The sheets in fonts/ are pixels already, in Pillow's own bitmap font format, so
 that a figure is the same image everywhere and a test can compare it exactly.
 
-Pictures with a value scale and lines of text below them, pixel by pixel.
-
-All pictures share a few colours for their surroundings, so that an animation's palette has room for
-the colours of the picture.
+The module also makes pictures with a value scale and lines of text below them. All pictures share a
+few colours for their surroundings, so that an animation's palette has room for the colours of the
+picture.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def new_panels(
 
 @cache
 def _import_fonts() -> None:
-    """Import the part that looks for the user's folders; Matplotlib logs it if there is no home."""
+    """Import Matplotlib's fonts, without its log message if the user has no home."""
     log = logging.getLogger("matplotlib")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -106,14 +106,14 @@ def _import_fonts() -> None:
 
 
 FORMATS = (".png", ".svg", ".pdf")
-"""The endings of figures' names: pixels, and two formats of lines that are sharp at any size."""
+"""The endings of figures' names: a format of pixels, and two vector formats."""
 
 # Nothing in a file depends on when or in which process it was written.
 _UNDATED = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 def check_figure(path: Path | str) -> None:
-    """Raises InputError if no figure can be written to that path, as far as is known in advance."""
+    """Raise InputError if no figure can be written to that path, as far as is known in advance."""
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(
@@ -157,13 +157,13 @@ def figure_of(figure: Figure, suffix: str) -> Write:
 
 
 def check_count(count: int, most: int, what: str) -> None:
-    """Raises InputError if a picture would have more items than anybody could distinguish."""
+    """Raise InputError if a picture would have more items than anybody could distinguish."""
     if count > most:
         raise InputError(f"a picture of {count} {what} shows nothing; draw at most {most}")
 
 
 def style_axes(axes: Axes) -> None:
-    """White ground, a light grid behind the curves, no frame at the top and on the right."""
+    """Give axes a white ground, a light grid, and no frame at the top and on the right."""
     axes.set_facecolor("white")
     axes.grid(visible=True, which="major", color=_GRID, linewidth=0.7)
     axes.set_axisbelow(True)
@@ -207,7 +207,7 @@ def add_head(figure: Figure, title: str, *sentences: str, key: Sequence[Line2D] 
 
 
 def label_lines(axes: Axes) -> None:
-    """Name the lines that have a label right of the axes, the one that ends highest first."""
+    """List the labelled lines to the right of the axes, the one that ends highest first."""
     import numpy as np
 
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
@@ -224,7 +224,7 @@ def label_lines(axes: Axes) -> None:
 
 
 def lines_of(text: str, width_inches: float, points: float) -> list[str]:
-    """A text broken into lines that are no wider; a word that is too long is cut."""
+    """A text broken into lines of at most that width; a word that is wider is cut."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".lstrip()
@@ -292,9 +292,9 @@ _STEPS = (
     (8.0, (1, 2, 3, 4, 5, 6, 8)),
     (30.0, (1, 2, 3, 5)),
     (500.0, (1, 2, 5)),
-)  # of a power of ten, by the span
+)  # ticks in a power of ten, by the span of the axis
 
 
 def plain_number(value: float, _: object = None) -> str:
-    """A number at a tick, which the function formats: 0.1, 10, 20,000."""
+    """The text of a number at a tick: 0.1, 10, 20,000."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"

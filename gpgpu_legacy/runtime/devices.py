@@ -28,7 +28,7 @@ def processor_name() -> str:
 
 
 def thread_count() -> int:
-    """The processors that this process may use."""
+    """The number of processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 

@@ -1,14 +1,14 @@
-"""What a device computes to other bits than the reference, measured by running small plans on it.
+"""Where a device's bits differ from the reference's, measured by running small plans on it.
 
 Instructions: OpenGL promises the nearest float32 only for sums, differences and products. Results
 built from these can be exact on any device; approximations of functions are each driver's own. Each
-instruction is a pass or two on random numbers.
+instruction is measured by a pass or two on random numbers.
 
 Denormal numbers: a GPU may flush them to 0, and so may a CPU: llvmpipe makes the threads that draw
 do so (FTZ and DAZ in x86's MXCSR), and a library compiled with -ffast-math the whole process. A
 device may flush on one data path and not on another, so each is measured.
 
-No device is known by its name here. All is measured once a process.
+Nothing here depends on a device's name. Each measurement is made once a process.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def _measuring_plan(
     operands: tuple[str, ...],
     initial: Vec4 = (0.0, 0.0, 0.0, 0.0),
 ) -> Plan:
-    """A few small square textures, drawn to by some passes.
+    """A plan of a few small square textures that some passes draw to.
 
-    formats: of the textures, by name. Each is a matrix too, with its channels one below another:
-    an operand, or else a result.
+    formats: of the textures, by name. Each texture is a matrix too, with its channels one below
+    another: an operand, or else a result.
     """
 
     def rows(name: str) -> int:
@@ -131,10 +131,10 @@ these.
 
 
 def inexact_among(names: frozenset[str], run: Run, reference: Run) -> frozenset[str]:
-    """The instructions among these names to which a device gives other bits than the reference.
+    """Those of the named instructions for which a device's bits differ from the reference's.
 
-    run: the device's, with the code of exact runs. Each is measured once per process. Raises
-    ExecutorUnavailableError if the executor cannot run here.
+    run, reference: run a plan on either; on the device, by the code of exact runs. Each instruction
+    is measured once a process. Raises ExecutorUnavailableError if the executor cannot run here.
     """
     is_exact = _is_exact(run, reference)
     wanted = {name for name in names if name in INSTRUCTIONS or name.startswith(_BLENDS)}
@@ -172,7 +172,7 @@ def instructions_of(plan: Plan) -> frozenset[str]:
 
 
 def _instructions_plan(names: list[str]) -> Plan:
-    """Each instruction draws to a texture that has its name."""
+    """A plan in which each instruction draws to a texture that has its name."""
     formats = dict.fromkeys(_OPERANDS, RGBA32F)
     formats |= {name: FORMATS.get(name.rpartition(" into ")[2], RGBA32F) for name in names}
     passes = chain.from_iterable(map(_passes, names))
@@ -182,7 +182,8 @@ def _instructions_plan(names: list[str]) -> Plan:
 def _passes(name: str) -> list[FragmentPass]:
     """The passes that measure an instruction.
 
-    Blends are of numbers of [0, 1] with others, and of alphas with them.
+    For a blend, the first pass draws numbers in [0, 1], alphas too, and the second blends others
+    with them.
     """
     if row := OPCODES.get(name):
         return [_drawn(name, f"{name} result.color, {_sources(row)};", row.option)]
@@ -236,9 +237,9 @@ class DataPath(Enum):
     BLENDED = "blends"
 
 
-# Of two targets of four components, and of the one that is blended: the paths of numbers that are 0
-# only where denormals are flushed. Operations are on a texel, a parameter, a constant, an attribute
-# and a result; a denormal is their result, or compared.
+# The path of each number that is computed: four components of each of two targets, and the one that
+# is blended. A number is 0 only if denormals are flushed on its path. Operations take a denormal
+# from a texel, a parameter, a constant, an attribute and a result, or compare it.
 _PATHS = (*(DataPath.COMPUTED,) * 7, DataPath.MOVED, DataPath.BLENDED)
 
 _OPERATIONS = f"""!!ARBfp1.0
@@ -297,7 +298,7 @@ def in_words(flushed: frozenset[DataPath]) -> str:
 
 
 def thread_keeps_denormals() -> bool:
-    """Whether the CPU keeps denormals in the calling thread: code on the CPU inherits its mode."""
+    """Whether the CPU keeps denormals in the calling thread, whose mode all code in it shares."""
     product: np.float32 = _GIVEN[0, 0] * np.float32(_UP)
     return bool(product)
 

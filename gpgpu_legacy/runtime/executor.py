@@ -1,7 +1,8 @@
-"""The contract of executors, which prepare a plan once and run it any number of times; all of them.
+"""The contract of executors, and the registry of them.
 
-`Executor.prepare` generates and compiles a plan's code, allocates its memory, and returns a
-Prepared (runtime/prepared.py). `Executor.run` is prepare and run.
+An executor prepares a plan once and runs it any number of times. `Executor.prepare` generates and
+compiles a plan's code, allocates its memory, and returns a Prepared (runtime/prepared.py).
+`Executor.run` is prepare and run.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from gpgpu_legacy.runtime.machine import Capabilities, Device, Machine, Pace, na
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, RunResult
 
 MOST_EXECUTED = 1 << 30
-"""Instructions of a fragment: what a text of a few nested loops asks for may take days."""
+"""Instructions that a fragment may execute; a few nested loops may ask for days of work."""
 
 
 class Executor(ABC):
@@ -71,12 +72,12 @@ class Executor(ABC):
         return False
 
     def pace(self, device: Device) -> Pace:
-        """Its approximate speed there."""
+        """Its approximate speed on a device."""
         return Pace()
 
     @abstractmethod
     def memory_bytes(self, plan: Plan) -> int:
-        """About how many bytes of the host's memory a plan takes: prepared, and with its results.
+        """About how many bytes of the host's memory a prepared plan and its results take.
 
         plan: valid. The operands are the caller's and do not count.
         """
@@ -89,8 +90,9 @@ class Executor(ABC):
         """Prepare a plan to run: validate it, generate and compile code, allocate memory.
 
         Raises PlanError for a plan that is not valid, for passes and arithmetics that the executor
-        does not support, for exact runs that the device cannot do, and for sizes that exceed it;
-        InputError if the machine has too little memory left.
+        does not support, for a program that may execute too many instructions, for an exact run
+        that the device cannot do, and for sizes beyond its limits; InputError if the machine has
+        too little memory left.
         """
         started = perf_counter()
         validate(plan)
@@ -130,7 +132,7 @@ class Executor(ABC):
             return prepared.run(operands, observer)
 
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
-        """Why an exact run would not give the reference's bits here, in words; empty if it does.
+        """Why an exact run would not give the reference's bits here, in words; empty if it would.
 
         Raises ExecutorUnavailableError if the executor cannot run here.
         """
@@ -138,7 +140,7 @@ class Executor(ABC):
             return f"{self.name} leaves rounding to the driver"
         if inexact := self.inexact_among(instructions_of(plan)):
             return f"the bits of {' and '.join(sorted(inexact))} are those of {self.device()}"
-        if not machine.denormals or machine.arithmetic.rounds:  # which know none of float32's
+        if not machine.denormals or machine.arithmetic.rounds:  # no denormals of float32 matter
             return ""
         flushed = self.flushed_paths()
         if not flushed & paths_of(plan):
@@ -155,9 +157,10 @@ class Executor(ABC):
         return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def inexact_among(self, instructions: frozenset[str]) -> frozenset[str]:
-        """The instructions to which the device gives other bits than the reference; measured once.
+        """Those of the instructions for which the device's bits differ from the reference's.
 
-        instructions: opcodes, options of fog and blends (runtime/exactness.py).
+        instructions: opcodes, options of fog and blends (runtime/exactness.py). Each is measured
+        once a process.
         """
         if not self.capabilities.has_driver_functions:
             return frozenset()
@@ -224,7 +227,7 @@ def available() -> list[Executor]:
 
 
 def able(plan: Plan) -> list[Executor]:
-    """The executors that can run here and have every kind of pass of the plan."""
+    """The executors that can run here and support every kind of pass of the plan."""
     kinds = plan.kinds
     return [executor for executor in available() if kinds <= executor.capabilities.passes]
 

@@ -38,7 +38,7 @@ class HostPrepared(Prepared):
         self._new_results = new_results(plan)
 
     def _require_fit(self) -> None:
-        """See Prepared. A thread that flushes denormals refuses an exact run."""
+        """See Prepared. Raises PlanError for an exact run in a thread that flushes denormals."""
         if self.machine.exact and self.machine.denormals and not thread_keeps_denormals():
             raise PlanError(
                 f"plan {self.plan.name} cannot run exactly in this thread, where denormals are "
@@ -86,7 +86,7 @@ class PassByPassPrepared(HostPrepared):
 def run_on_reference(
     pass_: Pass, textures: Textures, arithmetic: Arithmetic = FP32, tally: Tally | None = None
 ) -> None:
-    """Run a pass of an expanded plan on the reference machine. tally: of what is undefined."""
+    """Run a pass of an expanded plan on the reference machine. tally: receives its counts."""
     from gpgpu_legacy.interp.kernel import run_compute_pass
     from gpgpu_legacy.interp.machine import run_fragment_pass
 

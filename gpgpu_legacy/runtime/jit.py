@@ -61,7 +61,7 @@ from gpgpu_legacy.runtime.workers import share_out
 #
 # Matrices to texels and back by all threads, for plans in the host's memory.
 #
-# Native threads copy numbers that are float32 in both; NumPy moves all others.
+# Native threads copy numbers to and from float32 textures; NumPy moves all others.
 
 
 _ELEMENTS = 1 << 14  # in a piece: waking a thread for less costs more, and a cache holds them
@@ -77,10 +77,10 @@ def moves(
 ) -> Callable[[Mapping[str, F32]], None]:
     """A function that clears textures, and then moves matrices to texels or, if it unpacks, back.
 
-    matrices: the plan's. textures: from `roomy`. cleared: their names.
+    matrices: the plan's. textures: from `roomy`. cleared: the names of those to clear.
     """
     shapes = {matrix.name: (matrix.rows, matrix.columns) for matrix in matrices}
-    copied, firsts = list[NativePass](), list[tuple[str, int]]()  # of each, where it begins
+    copied, firsts = list[NativePass](), list[tuple[str, int]]()  # where in a matrix each begins
     others, padding = list[Transfer](), list[Stored]()
     for transfer in transfers:
         planes = textures[transfer.texture].planes
@@ -97,7 +97,7 @@ def moves(
                 firsts.append((transfer.matrix, view.ctypes.data - matrix.ctypes.data))
                 copied.append(_copy(part[:rows, :columns], view, unpacks=unpacks))
     copies = RepeatRun(copied) if copied else None
-    if copies is not None:  # which wait for nothing
+    if copies is not None:  # no copy waits for another
         items = copies.items
         items[:, BASE] = 0
         # The channels of the same texels follow one another, while a cache has them.
@@ -136,13 +136,13 @@ def _copy(plane: Stored, matrix: F32, *, unpacks: bool) -> NativePass:
 _CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
 MOST_ANALYSES = 256
-"""The most dispatches of a plan that are analysed, which takes a second: others check every access
-of the kernel at run time. Products of 20 000² matrices have 100.
+"""The most dispatches of a plan that are analysed; so many take a second. Others check every access
+of their kernels at run time. Products of 20 000² matrices have 100.
 """
 
 MOST_VERSIONS = 4
-"""The most pieces of code that differ in nothing but the offsets of lookups; passes of a plan with
-more offsets share one, to which they are arguments.
+"""The most pieces of code that differ in nothing but the offsets of lookups. Passes that would need
+more share one piece, to which the offsets are arguments.
 """
 
 Run = Callable[[int, int], object]
@@ -167,7 +167,7 @@ class JitPrepared(HostPrepared):
         fused = {id(part): tuple(fused_steps(part)) for part in parts.leaves}
         together = tuple(all_fused(tuple(chain.from_iterable(fused.values()))))
         self._interleaved = gathered_textures(together, plan)
-        # That a rectangle of theirs begins with, for textures that fragments write.
+        # The first column of a rectangle that is drawn to each texture.
         columns = {
             name: pass_.rect.x
             for pass_ in plan.only(FragmentPass)
@@ -236,7 +236,7 @@ class JitPrepared(HostPrepared):
     # Preparing -----------------------------------------------------------------------------
 
     def _prepared_steps(self, steps: Steps, *, apart: bool = False) -> tuple[_Step, ...]:
-        """apart: every pass is to run by itself; otherwise native threads run rows of them."""
+        """Steps, ready to run. apart: each pass runs by itself, and not in a row with others."""
         prepared: list[_Step] = []
         natively = [(step, [] if apart else self._members(step)) for step in steps]
         for is_alone, some in groupby(natively, key=lambda one: not one[1]):
@@ -274,7 +274,7 @@ class JitPrepared(HostPrepared):
                 return None
             members += natively
         stage = None
-        if around is not None and len(members) == len(repeat.body):  # which stage nothing
+        if around is not None and len(members) == len(repeat.body):  # nothing is staged
             stage = shape_of(around, members, self.textures)
         run = RepeatRun(members, stage, repeat.count, self._staging)
         return _Step(repeat.count, (run.run,))
@@ -282,7 +282,7 @@ class JitPrepared(HostPrepared):
     def _members(
         self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1
     ) -> list[NativePass]:
-        """A pass, or fused passes, as native threads run them among others; empty if they do not.
+        """A step as passes that native threads run among others; empty if they cannot.
 
         count: how often it runs.
         """
@@ -305,7 +305,10 @@ class JitPrepared(HostPrepared):
         return native_passes(code, arguments, self.textures, self._staging, together)
 
     def _with_many_offsets(self, together: Iterable[FusedPasses]) -> frozenset[Content]:
-        """The loosened Contents that stand for many; a rerolled loop consists of its offsets."""
+        """The loosened Contents that stand for more than MOST_VERSIONS others.
+
+        Those with a rerolled loop are left out, because such a loop consists of its offsets.
+        """
         versions = defaultdict[Content, set[Content]](set)
         for content, arguments in map(self._content, together):
             versions[loosened(content, arguments)[0]].add(content)
@@ -322,7 +325,7 @@ class JitPrepared(HostPrepared):
         return native_content(fused, self._plan_textures, self._interleaved)
 
     def _runner(self, step: FusedPasses | Pass, count: int) -> Run:
-        """Fused passes, or a pass that draws nothing, by native code if there can be some.
+        """The function that runs fused passes or a pass, by native code if there can be some.
 
         count: how often it runs.
         """
@@ -338,14 +341,14 @@ class JitPrepared(HostPrepared):
 
 
 def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, last: int) -> None:
-    """Passes in turn, on the reference machine."""
+    """Run a range of iterations of passes on the reference machine."""
     for iteration in range(first, last):
         for pass_ in passes:
             run_on_reference(at_iteration(pass_, iteration), textures)
 
 
 def _dispatch(pass_: ComputePass, textures: Textures, count: int | None) -> Run:
-    """Dispatches of a kernel, compiled, whose work groups run in chunks.
+    """The function that dispatches a compiled kernel; its work groups run in chunks.
 
     count: how often it runs; None if its accesses are not analysed.
     """

@@ -23,9 +23,10 @@ EVERY_ARITHMETIC = frozenset(ARITHMETICS)
 class Tuning:
     """The shape of generated code; None leaves it to the executor's own rule.
 
-    group: of a work group, where fragment programs become compute shaders. tile: rows and vectors
-    across of the tiles of fragments that native code takes. temporal: of a work group that runs
-    several iterations of passes that read neighbours; if it does not fit they run one at a time.
+    group: the shape of a work group, where fragment programs become compute shaders. tile: the rows
+    of a tile of fragments in native code, and the vectors of a row. temporal: the shape of a work
+    group that runs several iterations of passes that read neighbours; if it does not fit,
+    iterations run one at a time.
     """
 
     group: GroupShape | None = None
@@ -70,9 +71,9 @@ class Task:
     """The properties of a plan that an estimate of its time needs.
 
     programs: the instructions of each distinct program. kernels: the number of distinct ones.
-    steps: of the plan. passes: that run. instructions: of programs, over all passes. work: the same
-    over all fragments, and the operations of kernels. accesses: of kernels to memory. invocations:
-    of kernels.
+    steps: of the plan. passes: the number that run. instructions: of programs, over all passes.
+    work: instructions over all fragments, and operations of kernels. accesses: of kernels to
+    memory. invocations: of kernels.
     """
 
     programs: tuple[int, ...] = ()
@@ -93,8 +94,8 @@ class Pace:
     instruction of a program, if it is compiled now, and if its code was kept. kernel_s,
     kept_kernel_s: the same for a kernel. step_s: to prepare a step of a plan. pass_s: for a pass,
     whatever it draws. instruction_s: for an instruction of a pass. per_s: instructions a second,
-    over all fragments; kernels_per_s: operations and accesses of kernels.
-    statement_s: for an operation of a single invocation, where one takes long.
+    over all fragments. kernels_per_s: operations and accesses of kernels a second. statement_s: for
+    each operation and access of an invocation, whatever the number of invocations.
     """
 
     start_s: float = 0.0
@@ -110,7 +111,7 @@ class Pace:
     statement_s: float = 0.0
 
     def prepare_s(self, task: Task, *, is_kept: bool, is_started: bool) -> float:
-        """Seconds until a plan is prepared."""
+        """Seconds to prepare a plan. is_kept: whether code is kept. is_started: see Executor."""
         of_code, of_kernel = (
             (self.kept_s, self.kept_kernel_s) if is_kept else (self.code_s, self.kernel_s)
         )
@@ -128,15 +129,16 @@ class Pace:
 
 
 MOST_COMPILED = 200
-"""Instructions of a program up to which the time to compile it grows: longer ones are unrolled
-loops, which compilers roll up."""
+"""Instructions of a program up to which the time to compile it grows. Longer programs are unrolled
+loops, which compilers reroll.
+"""
 
 
 @frozen
 class Capabilities:
     """The capabilities of an executor; code elsewhere asks for these, not for an executor's name.
 
-    passes: the kinds of pass that it runs. arithmetics: by name, those of fragment programs.
+    passes: the kinds of pass that it runs. arithmetics: the names of those of fragment programs.
     exact: whether `Machine.exact` gives the reference's bits for fragment programs.
     has_driver_functions: whether a driver computes functions such as EX2 in its own way, so that
     the instructions allowed in exact runs must be measured. fuses_passes: whether passes whose

@@ -57,13 +57,14 @@ def roomy(
 ) -> Storage:
     """A texture's storage with room at the end of every row, so that tiles may cross the end.
 
-    interleaved: the names of textures whose channels are to lie side by side. column: the one that
-    fragments begin with, which begins a cache line. number: of its first plane in a plan.
+    interleaved: the names of textures whose channels are to lie side by side. column: the first
+    that fragments are drawn to, which begins a cache line. number: of the texture's first plane
+    among the plan's.
     """
     dtype, channels = stored_dtype(texture.format), texture.format.channels
     rows, width = texture.extent.rows, texture.extent.width
     if texture.kind is TextureKind.BUFFER:
-        return Storage(texture)  # kernels cross no end
+        return Storage(texture)  # kernels do not cross the end
     if texture.name in interleaved:
         # An odd number of cache lines: rows whose distance is a power of 2 would push one another
         # out of the cache.
@@ -79,7 +80,7 @@ def roomy(
 
 
 def roomy_bytes(texture: Texture) -> int:
-    """Bytes of a roomy storage."""
+    """Bytes of a texture's storage from `roomy`, at most."""
     extent = texture.extent
     if texture.kind is TextureKind.BUFFER:
         return texture.size_bytes
@@ -88,15 +89,15 @@ def roomy_bytes(texture: Texture) -> int:
 
 
 def _row_length(width: int) -> int:
-    """Texels of a row in memory."""
+    """Texels of a row in memory, with room at its end."""
     return -(-width // ROOM) * ROOM + ROOM
 
 
 def aligned(rows: int, length: int, dtype: type[np.generic], number: int = 0) -> NDArray[Any]:
-    """Zeros, (rows, length), of which every row begins a cache line if the first one does.
+    """Zeros, (rows, length). The first row begins a cache line; if rows have whole lines, all do.
 
-    number: of several. Each lies elsewhere in its page: processors take a load from memory for one
-    of what they are about to store, where the last 12 bits of both addresses are the same.
+    number: of the array among several, which begin at different places in a page. Processors
+    mistake a load for one of a pending store if the last 12 bits of both addresses are the same.
     """
     itemsize = np.dtype(dtype).itemsize
     memory = np.empty(rows * length + (_PAGE_BYTES + _LINE_BYTES) // itemsize, dtype)
@@ -146,12 +147,12 @@ def native_code(
 class ScheduleCode:
     """The native loop over the passes of a Repeat (lower/emit/llvm_schedule.py).
 
-    work: to be called with the addresses of a header and of the words of a thread's passes. lead,
-    serve: with the address of a door. copy: the address of a NativePass's code.
+    work: a function of the addresses of a header and of the words of a thread's passes. lead,
+    serve: functions of the address of a door. copy: the address of a NativePass's code.
     """
 
     def __init__(self) -> None:
-        """Compiled, or read from disk."""
+        """Compile it, or read it from disk."""
         with COMPILING:
             self._engine = engine = this_processor().load(schedule_text())
         one, two = (ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count) for count in (1, 2))
@@ -165,7 +166,7 @@ schedule_code = cache(ScheduleCode)
 
 
 def vector_lanes() -> int:
-    """Floats in a vector."""
+    """Floats in a vector of this processor."""
     return this_processor().unit.lanes
 
 
@@ -229,7 +230,7 @@ _LOCK = held_across_forks(Lock())
 
 
 class _Crew:
-    """Workers that help with native schedules: for a while they wait for the next one."""
+    """Workers that help with native schedules. After one, they wait a while for the next."""
 
     def __init__(self) -> None:
         self.words = np.zeros(layout.DOOR_WORDS, np.int64)

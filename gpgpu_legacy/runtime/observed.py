@@ -152,7 +152,10 @@ def drawn_textures(plan: Plan) -> frozenset[str]:
 
 
 def chosen_textures(plan: Plan, names: Sequence[str]) -> frozenset[str]:
-    """The drawn textures of these names, or all of them; InputError for others, and without any."""
+    """The textures of these names, or without names all that passes write.
+
+    Raises InputError for a name that no pass writes, and if no pass writes a texture.
+    """
     drawn = drawn_textures(plan)
     if not drawn:
         raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to show")

@@ -43,8 +43,9 @@ class Timings(Record, kw_only=False, rename=lambda name: name.removesuffix("_s")
 
 
 class Ended(Record, kw_only=False):
-    """The end of a loop with a condition. reached: whether the condition held, or else it was over
-    because it had all of its iterations.
+    """The end of a loop with a condition.
+
+    reached: whether the condition held; if not, the loop ran all of its iterations.
     """
 
     iterations: int
@@ -55,8 +56,8 @@ class Ended(Record, kw_only=False):
 class RunResult:
     """The result of a run: float32 matrices by name, and the times.
 
-    untils: how each Until ended, in the order in which they began. tally: what was counted of
-    instructions; None if nobody has counted.
+    untils: how each Until ended, in the order in which they began. tally: what a machine that
+    counts has counted of instructions; else None.
     """
 
     outputs: Mapping[str, F32]
@@ -66,13 +67,16 @@ class RunResult:
 
 
 Ahead = Callable[[Until, int], int]
-"""Runs rounds of an Until after its first few while its condition lets them; how many have run."""
+"""Runs more rounds of an Until, given how many have begun, while its condition permits. Returns how
+many it has run.
+"""
 
 
 class Parts:
-    """A plan in parts between which questions are asked: `leaves`, plans of the same textures.
+    """A plan, divided where the conditions of its Untils are asked.
 
-    A plan without Untils is its only part.
+    leaves: the parts, which are plans of the same textures. untils: all Untils. A plan without
+    Untils is its only part.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -99,7 +103,7 @@ class Parts:
                     self._add(plan, round_.restore)
 
     def only(self, round_: Round) -> Plan | None:
-        """The only part of a round's body; None if questions are asked in it."""
+        """The single part that is a round's body; None if an Until divides it."""
         parts = self._split[id(round_.body)]
         return parts[0] if len(parts) == 1 and isinstance(parts[0], Plan) else None
 
@@ -110,9 +114,10 @@ class Parts:
         ahead: Ahead,
         ended: list[Ended],
     ) -> Iterator[Plan]:
-        """The parts of steps, in order; each has run before the next is asked for.
+        """The parts of steps, in order; the caller runs each before it asks for the next.
 
-        texel: reads a texture of one texel. ended: to which the end of each Until is added.
+        texel: reads a texture of one texel. ahead: see Ahead. ended: the list to which the end of
+        each Until is added. Raises InputError if a condition's texel is NaN.
         """
         for part in self._split[id(steps)]:
             if isinstance(part, Until):
@@ -160,8 +165,8 @@ by name: (H, W, channels) float32, row 0 first. Reading does not change the run.
 class Prepared(ABC):
     """A plan that is ready to run on an executor, with everything that it allocated.
 
-    It is a context manager, which closes it. Any thread may run and close it; runs exclude one
-    another. Each run computes its results from its operands alone, not from earlier runs.
+    A `with` block closes it. Any thread may run and close it; runs exclude one another. Each run
+    computes its results from its operands alone, unless it resumes the run before.
     """
 
     def __init__(self, plan: Plan, machine: Machine) -> None:
@@ -169,7 +174,7 @@ class Prepared(ABC):
         self.plan, self.machine = plan, machine
         self.parts = Parts(plan)
         self.prepare_s = 0.0
-        self.tally: Tally | None = None  # of what is undefined, by machines that count
+        self.tally: Tally | None = None  # of the last run, by machines that count
         self._lock = RLock()
         self._closed = self._running = self._has_run = False
 
@@ -226,7 +231,10 @@ class Prepared(ABC):
         self.close()
 
     def _require_fit(self) -> None:  # noqa: B027 - many run in any thread and process
-        """Before the lock, which a thread of another process may hold: that it can run here."""
+        """Raise an error if it cannot run in this process and thread.
+
+        This precedes the lock, which in a forked process nobody may be left to release.
+        """
 
     def _require_idle(self, what: str) -> None:
         if self._closed:
@@ -285,7 +293,7 @@ class Prepared(ABC):
         return float(self._texels(name)[0, 0, 0])
 
     def _ahead(self, until: Until, done: int) -> int:
-        """See Ahead: where a device decides, it is asked less often than after each round."""
+        """See Ahead. A device that decides by itself is asked less often than after each round."""
         return 0
 
     def _compute_s(self, host_s: float) -> float:
@@ -293,15 +301,15 @@ class Prepared(ABC):
         return host_s
 
     def _session(self) -> AbstractContextManager[object]:
-        """Held while the device is used: a context, for example."""
+        """A context manager that is held while the device is used."""
         return nullcontext()
 
     def _make_ready(self, *, observed: bool) -> None:  # noqa: B027 - many have nothing to prepare
-        """Before the clock starts: prepare what an observed run needs in addition."""
+        """Prepare what an observed run needs in addition, before the clock starts."""
 
     @abstractmethod
     def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
-        """Send the operands, after initial values unless it resumes; return when they are there."""
+        """Set initial values, unless the run resumes, and send the operands; return when done."""
 
     @abstractmethod
     def _work(self, part: Plan) -> None:
@@ -330,8 +338,8 @@ def check_operands(
     """The operands of a plan, as contiguous float32 arrays of rows × columns.
 
     Each is given as rows × columns, or in the shape that its Matrix has for callers. Operands that
-    the plan does not have are ignored. some: of them may be missing. Raises InputError if one is
-    missing, is not an array of real numbers, or has another shape.
+    the plan does not have are ignored. some: whether operands may be missing. Raises InputError if
+    one is missing, is not an array of real numbers, or has another shape.
     """
     wanted = {m.name: m for m in plan.operands if not some or m.name in operands}
     missing = [name for name in wanted if name not in operands]

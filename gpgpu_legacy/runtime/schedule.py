@@ -1,13 +1,14 @@
 """Passes run by native threads, without Python in between: one by one, or in temporal tiles.
 
-A row of passes is a Repeat of one iteration.
+Passes that run once, in a row, are a Repeat of one iteration.
 
 Passes that read their neighbours at bounded offsets (lower/analysis/neighbourhood.py) need not
 end before the next one begins. A band of rows runs several passes, each on `lag` rows fewer at
-either end. The gap between two bands, a joint, grows by the same amount from pass to pass, and runs
-when both have ended. Within either, a pass follows the one before it at a distance of a few rows
-and columns, while its results are in the core's caches. So every fragment is computed once, by the
-same code and from the same numbers as pass by pass, in the plan's own textures.
+either end than the pass before. So a gap between two bands, a joint, grows from pass to pass; it
+runs when both bands have ended. In bands and joints, each pass follows the one before at a distance
+of a few rows and columns, while the texels in between are in the core's caches. Every fragment is
+computed once, by the same code and from the same numbers as pass by pass, in the plan's own
+textures.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from gpgpu_legacy.runtime.native import (
 )
 
 MOST_PASSES = 32
-"""The most passes of a stage: memory stops being the limit long before."""
+"""The most passes of a stage; memory stops being the limit with far fewer."""
 
 _LEAST_WORK = 1 << 16  # instructions of fragments in an item; waiting for less costs more
 _LEAST_STAGED = 1 << 19  # the same if texels are staged, which each item then reads anew
 BANDS, _PIECES = 4, 8  # for each thread, so that others can take the work of one that is late
 _PIECE_ROWS, _PIECE_COLUMNS = 128, 256  # of items with staged texels; what they use fits a cache
-_PANEL_BYTES = 256 << 10  # of the iterations that a tile runs at a time; they do, too
+_PANEL_BYTES = 256 << 10  # of the iterations that a tile runs at a time; these fit a cache, too
 _STAGED_BYTES = 32 << 20  # of all panels: no more than is surely there (memory.py)
-_LEAST_CHUNK, _LEAST_SPAN = 4, 8 * ROOM  # rows and columns that a call is worth while for
-_WORK_OF_A_CALL = 1 << 32  # the same, for each thread; between calls, Python sees signals
+_LEAST_CHUNK, _LEAST_SPAN = 4, 8 * ROOM  # the fewest rows and columns that are worth a call
+_WORK_OF_A_CALL = 1 << 32  # instructions, for each thread; between calls, Python handles signals
 _LINE = 8  # words
 
 ENDLESS = 1 << 40
@@ -59,10 +60,11 @@ ENDLESS = 1 << 40
 class NativePass:
     """A pass of the Repeat's body, or a part of one: a native function and what it is handed.
 
-    code: the address of the function. words: its own, in which a piece's are to be written.
-    pieces: first and last column, first and last row of each. owners: of the function, and of
-    what words point to. together: the iterations that it runs at a time. rounds: how often that is;
-    0 if no texels are staged.
+    code: the address of the function. words: its arguments, with room for those of a piece. pieces:
+    (n, 4), for each the first column and the one past the last, and its rows likewise. work: its
+    instructions over all fragments and `together` iterations. owners: what keeps alive the function
+    and all that words point to. together: the iterations that it runs at a time. rounds: how many
+    times it does so; 0 if no texels are staged.
     """
 
     code: int
@@ -88,9 +90,9 @@ def native_passes(
     staging: Staging,
     together: int,
 ) -> list[NativePass]:
-    """Fused passes, before them the staging of their texels if they have any.
+    """Fused passes as native ones; if they stage texels, the staging comes before them.
 
-    textures: from `roomy`. together: how many iterations may run at a time.
+    textures: from `roomy`. staging: the plan's. together: how many iterations may run at a time.
     """
     code, engine = native
     run, stage = map(engine.get_function_address, ("run_piece", "stage_piece"))
@@ -134,6 +136,7 @@ def cut(length: int, most: int, multiple: int) -> list[_Piece]:
 
 
 def rectangles(columns: Sequence[_Piece], rows: Sequence[_Piece]) -> Words:
+    """All pieces of columns in all pieces of rows, (n, 4): see NativePass."""
     return np.array([(*column, *row) for row in rows for column in columns])
 
 
@@ -141,9 +144,10 @@ def rectangles(columns: Sequence[_Piece], rows: Sequence[_Piece]) -> Words:
 class Stage:
     """The division of a rectangle into work.
 
-    passes: of a stage. bands: rows at which each begins, and at which the last one ends. width: of
-    the rectangle. wraps: whether the first band follows the last one. lag, slant: rows and columns
-    between one pass and the next. chunk, span: rows and columns that a pass takes at a time.
+    passes: how many a stage has. bands: the first row of each, and the one past the last band.
+    width: of the rectangle. wraps: whether the first band follows the last one. lag, slant: rows
+    and columns between one pass and the next. chunk, span: rows and columns that a pass takes at a
+    time.
     """
 
     passes: int
@@ -167,8 +171,9 @@ def stage_of(
 ) -> Stage:
     """The shape of the stages of a Repeat.
 
-    texel_bytes: of a texel of all textures that it reads and writes. work: instructions of a
-    fragment in a pass. threads: that may work. lanes: of a vector; passes begin where one does.
+    texel_bytes: of one texel of each texture that it reads or writes, together. work: instructions
+    of a fragment in a pass. threads: how many may work. lanes: of a vector; each pass begins at
+    the beginning of one.
     """
     rows, (across, wraps) = around.height, around.wraps
     lag = max(max(reach.down, reach.up) for reach in around.reaches)
@@ -186,7 +191,7 @@ def stage_of(
         bands = max(1, min(threads * BANDS, rows // least))
         return Stage(1, _evenly(rows, bands), around.width, wraps, lag)
     most = rows // max(least, 2 * lag * passes)
-    easily = rows // max(least, 3 * lag * passes)  # joints have at most two rows of three
+    easily = rows // max(least, 3 * lag * passes)  # joints then have at most two rows of three
     bands = max(1, min(threads, most), min(threads * BANDS, easily))
     inner = _evenly(rows, bands)[1:-1]
     if lag and not wraps and bands > 1:
@@ -235,7 +240,7 @@ def items_of(stage: Stage) -> Words:
 
 
 def _plain_items(members: Sequence[NativePass]) -> Words:
-    """The items of stages with one pass each, which waits for all before it, by one counter."""
+    """The items of stages of one pass each. A pass waits for all before it, by one counter."""
     counts = [len(member.pieces) for member in members]
     items = np.zeros((sum(counts), layout.ITEM_WORDS), np.int64)
     places = [layout.LEFT, layout.RIGHT, layout.LOW, layout.HIGH]
@@ -257,9 +262,9 @@ class RepeatRun:
         members: Sequence[NativePass],
         stage: Stage | None = None,
         count: int = 1,
-        staging: Staging = Staging(),  # noqa: B008 - which holds nothing
+        staging: Staging = Staging(),  # noqa: B008 - it holds nothing
     ) -> None:
-        """stage: if it may have several passes. count: iterations of the Repeat."""
+        """stage: the shape of stages; None if each pass is one. count: iterations of the Repeat."""
         self._owners, self._staging, self._loop = members, staging, schedule_code()
         self.stage = stage
         shape, kinds = stage or Stage(1, ()), 1 if stage else len(members)
@@ -284,7 +289,10 @@ class RepeatRun:
         self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_an_item)
 
     def run(self, first: int = 0, last: int = 1) -> None:
-        """Run a range of iterations; all of them if several passes are a stage."""
+        """Run iterations from `first` to `last`, without the last.
+
+        If a stage has several passes, they must be all iterations.
+        """
         header, (start, end) = self._header, map(self._items_before, (first, last))
         for words in self._staged:
             words[:, STAGED] = self._staging.floats.ctypes.data

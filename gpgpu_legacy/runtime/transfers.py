@@ -1,6 +1,7 @@
 """Operands and results on the host: matrices to texels and back.
 
-The arrays are allocated once for a prepared plan, and filled by each run.
+Arrays of texels are allocated once for a prepared plan, and filled by each run. Results are new
+arrays; their memory may have been that of earlier results.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def results_bytes(plan: Plan) -> int:
 
 
 def packing_bytes(plan: Plan) -> int:
-    """Bytes in which a host_input for each input and a HostOutput for each output pack texels.
+    """Bytes of the texels that the host_input of each input and HostOutput of each output pack.
 
     Texels of a format that rounds take memory twice: as float32, and in the format.
     """
@@ -70,7 +71,7 @@ def host_input(plan: Plan, input_: Transfer) -> Callable[[F32], Stored]:
     shape = (input_.rect.height, input_.rect.width, texel_format.channels)
     if _is_matrix(plan, input_, plan.operands):
         return lambda matrix: matrix.reshape(shape)
-    texels = np.zeros(shape, np.float32)  # outside of the region they stay so
+    texels = np.zeros(shape, np.float32)  # outside of the region they stay 0
 
     def packed(matrix: F32) -> Stored:
         pack(matrix, texels, input_.region, input_.packing)
@@ -108,7 +109,7 @@ class HostOutput:
 
 
 def _is_matrix(plan: Plan, transfer: Transfer, matrices: Sequence[Matrix]) -> bool:
-    """Whether the texels of a transfer are its matrix, one of these, as it lies in memory."""
+    """Whether a transfer's texels lie in memory as its matrix does, which is one of `matrices`."""
     matrix = next(matrix for matrix in matrices if matrix.name == transfer.matrix)
     texel_format = plan.texture(transfer.texture).format
     are_floats = texel_format.bits_per_channel == _FLOAT_BITS
@@ -124,8 +125,8 @@ _UNHELD = 2  # references: the list's, and the one that getrefcount has
 def new_results(plan: Plan, filled: Collection[str] = ()) -> Callable[[], dict[str, F32]]:
     """A function that gives new arrays for the matrices that a plan computes, by name.
 
-    They are in memory that nobody holds any more. What no output writes is 0. filled: the names of
-    those of which every number is written, whatever the outputs.
+    Their memory is new, or nobody holds it any more. Numbers that no output writes are 0. filled:
+    the names of matrices that the caller fills completely, whatever their outputs.
     """
     held = {matrix.name: list[F32]() for matrix in plan.results}
     others = [matrix for matrix in plan.results if matrix.name not in filled]
@@ -137,7 +138,7 @@ def new_results(plan: Plan, filled: Collection[str] = ()) -> Callable[[], dict[s
     with_gaps = {name for name, seen in covered.items() if not seen.all()}
 
     def new(matrix: Matrix) -> F32:
-        # What a caller has is a view, as all views of it are: each holds a reference to the memory.
+        # A caller gets a view of the memory. It, and each view of it, holds a reference to that.
         spare = held[matrix.name]
         free = [number for number in range(len(spare)) if getrefcount(spare[number]) == _UNHELD]
         shape = (matrix.rows, matrix.columns)
@@ -178,7 +179,7 @@ def cleared_first(plan: Plan) -> dict[str, Vec4]:
 def undefined_textures(plan: Plan) -> set[str]:
     """The textures whose texels a run may read before it writes them.
 
-    They have no initial value, and neither the inputs nor the first pass that uses them fill them.
+    They have no initial value, and neither the inputs nor the first pass that uses them fills them.
     Every run clears them first, so that it does not depend on earlier runs.
     """
     seen = {texture.name for texture in plan.textures if texture.initial is not None}
@@ -198,7 +199,7 @@ def undefined_textures(plan: Plan) -> set[str]:
 
 
 def _first_runs(plan: Plan) -> Iterator[tuple[bool, Pass]]:
-    """The passes in the order in which they first run, and whether they run at all for certain."""
+    """Whether each pass certainly runs, and the pass, in the order in which they first run."""
     for step in plan.steps:
         for pass_ in () if isinstance(step, Repeat) and not step.count else passes_of(step):
             yield not isinstance(step, Until), pass_

@@ -1,25 +1,24 @@
 """Why Dobravec & Bulić's host is slow at n = 1024 and 1536: MulH's accesses on the host's caches.
 
-The loop of the paper's Listing 1 is followed access by access through the simulated processor. Its
-misses show the sizes with outliers, without using any time (host_misses.py), on condition that
-level 2 has 3 MB, which was chosen by these outliers. Then they are turned into times, and compared
-with the published ones. An iteration takes a base time, and a penalty for
-each miss:
+The simulated processor follows the loop of the paper's Listing 1 access by access. Its misses show
+the sizes with outliers, without using any time (host_misses.py). This holds if level 2 has 3 MB, a
+size that was chosen by these outliers. The misses are then turned into times, and compared with the
+published ones. An iteration takes a base time, and a penalty for each miss:
 
     t = n³ · (base_ns + dtlb_ns · DTLB misses + miss_ns · misses, per iteration)
 
 The penalties, none below 0, are fitted by least squares to the published times at FIT_SIZES and to
-no others; all other sizes are predictions. If the misses are the same at all of these sizes, no
-miss penalty can be fitted; outliers are then left out of the fit. The base time includes everything
-else: the arithmetic, and a line from level 2.
+no others; the times at all other sizes are predictions. If the misses are the same at all sizes of
+the fit, no miss penalty can be fitted; outliers are then left out of the fit. The base time
+includes everything else: the arithmetic, and a line from level 2.
 
 Sizes with the same misses are one point for such a fit, however many they are. With as many points
 as penalties the fit is saturated: it passes through the points, whatever their times, and shows
 nothing about the model. `Support` says what a fit rests on.
 
-The DTLB penalty rests on one size, the anchor, at which the DTLB holds a column of B. Steps down
-its columns are also short enough for a stride prefetcher of the time, while those at the other
-sizes of the fit are not.
+The DTLB penalty rests on one size, the anchor, at which the DTLB holds a column of B. There, a step
+down a column is also short enough for a stride prefetcher of the time; at the other sizes of the
+fit it is not.
 """
 
 from __future__ import annotations
@@ -68,14 +67,14 @@ from gpgpu_legacy.present.plot import (
 from gpgpu_legacy.serial import Record, with_fields
 
 ANCHOR = 480
-"""The size in the fit that fits the DTLB."""
+"""The size of the fit at which the DTLB holds a column of B."""
 
 
 class Penalties(Record):
     """The fitted time model.
 
     dtlb_ns, miss_ns: the penalty of a DTLB miss, and of a line from memory; None if the sizes of
-    the fit do not determine it. sizes: of the fit.
+    the fit do not determine it. sizes: those of the fit.
     """
 
     base_ns: float
@@ -90,11 +89,11 @@ class Penalties(Record):
 
 
 class Support(Record):
-    """The support of a fit.
+    """The independent points that a fit rests on.
 
     points: the sizes of the fit, those with the same misses together. degrees_of_freedom: points
-    that are left to test the model with. miss_range_ns: the smallest and the largest of the fits to
-    one size of each point.
+    that are left to test the model with. miss_range_ns: the least and the greatest miss penalty of
+    fits to one size of each point; None if no such fit determines it.
     """
 
     points: tuple[tuple[int, ...], ...]
@@ -103,12 +102,12 @@ class Support(Record):
 
 
 class Outlier(Record):
-    """A size whose published time is an outlier, beside the neighbouring sizes (their means).
+    """A size whose published time is an outlier, compared with the sizes beside it.
 
-    All numbers are per iteration: times in ns, misses of level 2.
-    extra_ns: of the published time, beyond that beside it. extra_relative, extra_misses_relative:
-    over those of the outlier with the longest extra time; the latter is None where that has no
-    extra misses.
+    All numbers are per iteration: times in ns, misses of level 2. extra_ns: the published time less
+    the mean of the times beside it. misses_beside: the mean of the misses beside it.
+    extra_relative, extra_misses_relative: the extra time and misses over those of the outlier with
+    the longest extra time; the latter is None if that outlier has no extra misses.
     """
 
     size: int
@@ -122,8 +121,9 @@ class Outlier(Record):
 class Model(Record):
     """One case. hits, missed, false_alarms: outliers simulated, against those published.
 
-    ways: those of level 2 that a column fills exactly at the published outliers. penalties,
-    support: None if no times are published to fit.
+    ways: the fewest and the most ways of level 2 that a column fills at the published outliers and
+    at no other size; None if no number does. penalties, support: None if no times are published to
+    fit.
     """
 
     case: HostCase
@@ -143,7 +143,7 @@ class Model(Record):
 
     @property
     def outlying(self) -> list[tuple[HostRow, Outlier]]:
-        """The outliers, each after its row."""
+        """Each outlier with its row."""
         at = {row.size: row for row in self.rows}
         return [(at[outlier.size], outlier) for outlier in self.outliers]
 
@@ -151,7 +151,8 @@ class Model(Record):
     def largest_error(self) -> float | None:
         """The largest error of the predicted times, relative to the published ones.
 
-        At sizes from the anchor up that are neither outliers nor part of the fit.
+        Only sizes from the anchor up count that are neither outliers nor part of the fit; None if
+        there are none.
         """
         errors = [
             self.penalties.iteration_ns(row) / row.published_ns - 1
@@ -166,15 +167,15 @@ class Model(Record):
 
 
 class Anomaly(Result):
-    """An explanation, if level 2 has 3 MB, of the published host's slowness at n = 1024 and 1536.
+    """An explanation of the published host's slowness at n = 1024 and 1536, if level 2 has 3 MB.
 
-    Case by case, the first in full.
+    models: one for each case; the first is shown in full.
     """
 
     models: tuple[Model, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Outliers, without any fit, and the time models. whole: all sizes of the first case."""
+        """The outliers, the cases and the time models; whole: all sizes of the first case, too."""
         first = self.models[0]
         outliers = [_outlier_grid(self.models)] if first.published else []
         sizes = [_sizes(first)] if whole else []
@@ -183,7 +184,7 @@ class Anomaly(Result):
     def plot(self, path: Path) -> None:
         """Draw misses over n, and below them the published and the predicted times.
 
-        Of the first case; the published outliers are named, and sizes are evenly spaced.
+        Only the first case is drawn. The published outliers are named, and sizes are evenly spaced.
         """
         model, *others = self.models
         rows, figure = model.rows, new_figure(height_inches=_HEIGHT)
@@ -242,7 +243,7 @@ class Anomaly(Result):
 
 
 def listed(sizes: Sequence[int]) -> str:
-    """Sizes in a sentence."""
+    """Sizes as text, separated by commas."""
     return ", ".join(map(str, sizes))
 
 
@@ -250,7 +251,7 @@ def listed(sizes: Sequence[int]) -> str:
 
 
 def _outlier_grid(models: Sequence[Model]) -> Grid:
-    """Size by size for the first case of each machine."""
+    """The outliers, size by size, for the first case of each machine."""
     machines = list({model.case.machine: model for model in reversed(models)}.values())[::-1]
     heads = ["n"]
     for model in machines:
@@ -449,7 +450,7 @@ UNPUBLISHED_SIZES = (768, 1280, 2048)
 def sizes_for(wanted: Sequence[int]) -> list[int]:
     """The sizes to simulate: those wanted, those of the fit, and those beside an outlier.
 
-    wanted: if none, all with published times, and UNPUBLISHED_SIZES.
+    wanted: if empty, all sizes with published times, and UNPUBLISHED_SIZES.
     """
     published = published_times()
     outliers = find_outliers(published)
@@ -465,7 +466,7 @@ def anomaly(
     """Misses, predicted and published times at some sizes, for each case.
 
     progress: called with each size that is done. Sizes are simulated in parallel on all cores, the
-    slowest first.
+    slowest first. Raises InputError for a size that cannot be simulated.
     """
     wanted = sorted({*sizes}, reverse=True)
     for size in wanted:
@@ -508,7 +509,7 @@ def _model(case: HostCase, misses: Sequence[HostMisses]) -> Model:
 def _outliers(
     rows: Sequence[HostRow], outliers: Mapping[int, tuple[int, ...]]
 ) -> Iterator[Outlier]:
-    """The simulated sizes that have all their neighbours."""
+    """The published outliers that are simulated with all their neighbours."""
     at = {row.size: row for row in rows}
     found = []
     for size, beside in sorted(outliers.items()):
@@ -534,7 +535,8 @@ def _outliers(
 def fit(rows: Sequence[HostRow]) -> Penalties:
     """The penalties, by least squares on the published times of these sizes.
 
-    None is below 0: it is the best such fit to some of the columns.
+    No penalty is below 0: of all fits to some of the columns, this is the best without a negative
+    one.
     """
     has_misses = _differ([row.misses for row in rows])
     if not has_misses:
@@ -563,7 +565,7 @@ def _differ(numbers: Sequence[float]) -> bool:
 
 
 def support(penalties: Penalties, rows: Sequence[HostRow]) -> Support:
-    """The support of the penalties. rows: at least their sizes."""
+    """What the penalties rest on. rows: these include all sizes of the fit."""
     points: list[list[HostRow]] = []
     for row in (row for row in rows if row.size in penalties.sizes):
         for point in points:

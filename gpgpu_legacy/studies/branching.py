@@ -1,18 +1,19 @@
-"""Three ways to a fragment's own computation, over the coherence of the fragments' choice.
+"""Three ways to choose a computation for each fragment, by the coherence of the choice.
 
-A fragment takes 64 instructions or one, as a texel says, in diagonal stripes as wide as 1 to 1024
+A fragment takes 256 instructions or one, as a texel says, in diagonal stripes as wide as 1 to 1024
 fragments. GPU Gems 2, Chapter 34, has these ways:
 
 1. *Selects* (predication): every fragment computes both and keeps one.
 2. *KIL*: a pass for each computation, in which the fragments of the other are discarded. By itself
-   KIL spares no instruction. With *early depth*, the first pass leaves a depth where it draws, and
-   the second is not executed for squares of fragments that all fail the test of it. No plan has a
-   depth buffer, so this one is computed from the others' counts, and not measured.
+   KIL spares no instruction. With *early depth*, the first pass writes a depth where it draws, and
+   the second skips squares of fragments that all fail the depth test. No plan has a depth buffer,
+   so early depth is computed from the counts of the other ways, and not measured.
 3. A *branch*: the fragments of a square execute both sides if any two of them differ.
 
 The squares are quads at the least, and blocks of about a thousand fragments (isa/execute.py) at the
 most. A chip's time is that of its arithmetic, with each instruction as long as a multiply-add, and
-of the clocks that a branch takes: from quads and the fewest clocks to blocks and the most.
+of the clocks that a branch takes. It is a range: from quads and the fewest clocks to blocks and the
+most.
 
 - M. Harris, I. Buck: GPU flow-control idioms. GPU Gems 2, Chapter 34, 2005.
 """
@@ -58,7 +59,10 @@ _DRAWN = 2 * STRIPES[-1], STRIPES[-1]  # fragments in a row, and rows
 
 
 def stripes(way: str, stripe: int, width: int = _DRAWN[0], height: int = _DRAWN[1]) -> PlanBuilder:
-    """The fragments of every second stripe take many instructions, and the others one."""
+    """A plan's builder: fragments of every second stripe take many instructions, the others one.
+
+    way: one of WAYS. stripe: its width. All lengths are in fragments.
+    """
     p = PlanBuilder("stripes")
 
     def values(*_: object) -> Any:
@@ -83,7 +87,8 @@ _STRIPES = Algorithm("stripes", stripes)
 class Executed(Record):
     """Instructions that a fragment executes, on average.
 
-    in_quads, in_blocks: if all of a quad, or of a block, execute what any of them does.
+    in_quads, in_blocks: the same, if all fragments of a quad, or of a block, execute what any of
+    them does.
     """
 
     instructions: Positive
@@ -94,8 +99,8 @@ class Executed(Record):
 class StripedWay(Executed):
     """A way, with stripes of some width.
 
-    predicted: seconds on chips, from least to most; without those chips that have no branches.
-    measured: seconds of the fastest run on executors.
+    predicted: the least and the most seconds by chip, without chips that cannot branch. measured:
+    the seconds of the fastest run, by executor.
     """
 
     way: Line
@@ -105,9 +110,9 @@ class StripedWay(Executed):
 
 
 def counted(stripe: int) -> dict[str, Executed]:
-    """The instructions of each way; of the branch, as a run counts them.
+    """The instructions of each way with stripes of this width; those of the branch by a run.
 
-    All rows of blocks are alike, so that one tells.
+    All rows of blocks are alike, so the run draws only one.
     """
     *others, p = (_STRIPES.builder(way=way, stripe=stripe, height=BLOCK) for way in WAYS)
     [both], kil = (other.plan().programs() for other in others)
@@ -133,7 +138,8 @@ def counted(stripe: int) -> dict[str, Executed]:
 class Stripes(RecordedResult, kw_only=True):
     """The ways, over the width of the stripes.
 
-    devices: of the executors. busy_share: of the processors, by other processes meanwhile.
+    devices: the device of each executor. busy_share: the share of the processors that other
+    processes took meanwhile.
     """
 
     WHAT = "what `gpgpu-legacy study branching --output` recorded"
@@ -144,7 +150,7 @@ class Stripes(RecordedResult, kw_only=True):
     busy_share: Share | None
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Instructions and times, of three widths; whole: of all."""
+        """Instructions and times for three widths of the stripes; whole: for all."""
         ways = [w for w in self.ways if whole or w.stripe in (STRIPES[0], BLOCK, STRIPES[-1])]
         chips = [*dict.fromkeys(name for way in self.ways for name in way.predicted)]
         blocks = f"in {BLOCK}×{BLOCK} blocks"
@@ -212,14 +218,17 @@ class Stripes(RecordedResult, kw_only=True):
 
 
 def _milliseconds(seconds: Spread | None) -> Entry:
-    """A range of times, or the one."""
+    """A range of times in milliseconds, as text; one number if its ends read alike."""
     if seconds is None:
         return None
     return "–".join(dict.fromkeys(f"{1e3 * s:.3g}" for s in seconds))
 
 
 def predicted(chip: Profile, way: str, executed: Executed) -> Spread | None:
-    """The seconds of a chip, from least to most; None for a branch on a chip without."""
+    """The least and the most seconds of a way on a chip; None for a branch if it cannot branch.
+
+    Raises InputError for a chip without a rate of arithmetic.
+    """
     rates, area = Rates(chip.hardware), _DRAWN[0] * _DRAWN[1]
     rate, clocks = rates.fragment_arithmetic().per_second, chip.hardware.branch_clocks
     if rate is None:

@@ -7,9 +7,9 @@ simulated cache, at several blocks, and are compared by what they fetch from mem
 Three measures are compared, since bytes from memory alone say little about a cache. A larger block
 reads and writes fewer partial sums, and four elements in a texel need fewer lookups: both lower the
 bytes requested, with any cache and without one. The measure that is free of both effects is the
-share of the bytes requested of A and B that comes from memory. Hit ratios are of reads only: a
-write that does not allocate hits where blending has just read the same texel, and misses where it
-goes to another texture; either way it goes to memory.
+share of the bytes requested of A and B that comes from memory. Hit ratios are of reads only. A
+write, which allocates no line, hits where blending has just read the same texel, and misses where
+it goes to another texture; either way it goes to memory.
 
 The number of fragments in flight matters as much as the cache: neighbours that wait together
 look up the same texels of A and B one after another, before any other texel evicts them.
@@ -62,8 +62,8 @@ SAVE_EVERY_S = 2.0
 class Products:
     """The products of a table: n×n matrices, by the blocked methods at several blocks.
 
-    Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately request
-    just that.
+    Partial sums alternate between two textures: that requests the 2b + 2 texels per fragment that
+    Table 1 counts, and no copy.
     """
 
     size: int = TABLE_SIZE
@@ -92,9 +92,9 @@ def make_table(
 ) -> CacheTable:
     """Simulate every case within the budget; see `sweep`.
 
-    budget: tells of each case. save: called with the table so far when SAVE_EVERY_S or more have
-    passed since it was last called. A case that the budget cuts short is not among the rows.
-    Raises InputError for numbers out of range, and for cases that cannot be simulated.
+    budget: limits the time, and is told of each case. save: called with the table so far,
+    SAVE_EVERY_S seconds or more after the last call. A case that the budget cuts short is in
+    `not_run`. Raises InputError for numbers out of range, and for cases that cannot be simulated.
     """
     as_positive("the size", Sizes(products.size).shape.n)
     cases = products.cases(where)
@@ -132,7 +132,7 @@ def make_table(
 
 
 def _simulate(budget: Budget, item: tuple[Products, TableCase]) -> TableRow | None:
-    """The row of a case; None if the budget is spent before."""
+    """The row of a case; None if the budget ends before it does."""
     products, case = item
     progress, memory = budget.until_spent(), Memory((parse_cache(case.cache),))
     try:

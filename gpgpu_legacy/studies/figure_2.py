@@ -7,9 +7,9 @@ pass, with the column of A and the row of B that it replicates over a rectangle,
 the framebuffer that adds the products up. Every array was read back from an executor; nothing is
 computed here. Matrices are drawn with row 0 at the top, and each texel has its value in it.
 
-A scale of greys begins at 0, or at the least value if that is negative. It ends at 1 if the values
-fill a quarter of that or more without exceeding it, and else at the greatest value. A, B, and the
-results (products and framebuffers) have scales of their own where these differ.
+A scale of greys begins at 0, or at the least value if that is negative. It ends at 1 if the
+greatest value is from 0.25 to 1, or if all values are 0, and else at the greatest value. A, B, and
+the results (products and framebuffers) have scales of their own where these differ.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ class Frame(Record):
 class PassByPass(Result):
     """A Larson-McAllister product, pass by pass.
 
-    a, b: m×l and l×n float32. frames: one for each pass. corners: of each pass's rectangle, the
-    texture coordinates s and t for A, then for B: counterclockwise, from that of texel (0, 0).
+    a, b: m×l and l×n float32. frames: one for each pass. corners: for each pass, the texture
+    coordinates s and t at the corners of its rectangle, of A and then of B: counterclockwise, from
+    the corner of texel (0, 0).
     """
 
     a: F32
@@ -84,7 +85,7 @@ class PassByPass(Result):
 
     @property
     def sizes(self) -> str:
-        """Those of the operands."""
+        """The sizes of the operands, as text."""
         return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
     def plot(self, path: Path) -> None:
@@ -124,7 +125,7 @@ class PassByPass(Result):
 
 
 def _text(values: F32) -> str:
-    """Numbers in rows."""
+    """The rows of numbers as text, with semicolons between them."""
     return "; ".join(" ".join(f"{v:.3g}" for v in row) for row in np.atleast_2d(values))
 
 
@@ -138,7 +139,7 @@ def demonstrate(
 
     p: the builder of the product, of 1 to 16 rows and columns; by default 4×4. given: A and B.
     Without them they are random, or the figure's own where these fit and there is no seed. Raises
-    InputError for other sizes, and for parameters other than these, the textures' format, and the
+    InputError for other sizes, and for parameters other than the sizes, the texture format and the
     state.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_A))
@@ -174,7 +175,7 @@ def demonstrate(
 
 
 def _lookup(unit: int) -> Program:
-    """A program that shows one texture, looked up where the pass looks it up."""
+    """A program that draws the texture of one unit, at the texture coordinates of the pass."""
     lookup = f"TEX result.color, fragment.texcoord[{unit}], texture[{unit}], RECT;"
     return assemble(f"!!ARBfp1.0\n{lookup}\nEND\n", f"lookup of unit {unit}")
 
@@ -215,16 +216,16 @@ _HEADS = (
     ("framebuffer:", "the sum so far"),
 )
 _PANELS = ("A", "B", "product", "framebuffer")
-"""The names of a line's panels in the legend, with those of A and B."""
+"""The names of a line's panels in the legend, where A and B stand for their replicas."""
 _PANELS_MS = (800, 800, 800, 1400)
-"""How long an animation waits after it has drawn each."""
+"""How long an animation waits after each panel, in milliseconds."""
 
 
 class _Page:
-    """A picture of a demonstration; how large its panels are follows from the texts in them.
+    """A picture of a demonstration, with panels as large as their texts require.
 
     marked: the only pass to show, with its column of A and row of B framed; if None, each pass has
-    a small picture of both beside it. panels: how many of a pass are drawn already.
+    a small picture of both beside it. panels: how many panels of a pass are drawn already.
     """
 
     def __init__(
@@ -253,7 +254,7 @@ class _Page:
         self.operands_height = max(_span(rows, self.cell), self.legend_height)
 
     def drawn(self) -> Image.Image:
-        """Title, operands, passes, caption."""
+        """The whole picture: title, operands, passes and caption."""
         count = len(self.shown.frames)
         numbers = range(count) if self.marked is None else [self.marked]
         width = self.centres[-1] + self.panel - self.panel // 2 + MARGIN
@@ -290,15 +291,15 @@ class _Page:
         *,
         fill: Colour = SOFT_INK,
     ) -> None:
-        """A line of text below y."""
+        """Write a line of text below y."""
         draw_line(self.draw, x, y, text, font, align=align, fill=fill)
 
     def centre(self, x: int, y: int, text: str, font: Font = Font.BODY) -> None:
-        """A line of text around x, below y."""
+        """Write a line of text below y, centred on x."""
         self.write(x, y, text, font, Align.CENTRE, fill=INK)
 
     def draw_operands(self, middle: int) -> None:
-        """A and B, and beside them the grey levels of each scale."""
+        """Draw A and B, and beside them the grey levels of each scale."""
         for place, (name, values) in enumerate(self.operands.items()):
             centre, framed = self.centres[place], self.marked if place < self.panels else None
             upper = self.draw_panel(centre, middle, name, values, framed=framed)
@@ -319,9 +320,9 @@ class _Page:
             top += _LEGEND_PITCH
 
     def draw_pass(self, middle: int, number: int) -> None:
-        """One line of panels, centred on the y `middle`, with its label.
+        """Draw one line of panels, centred on the y `middle`, with its label.
 
-        Without its last panel, the framebuffer is as before the pass.
+        Until its last panel is drawn, the framebuffer is as before the pass.
         """
         thumbnails = self.operands if self.marked is None else {}
         top = middle - (self.label_height // 2 if thumbnails else _BODY)
@@ -347,7 +348,7 @@ class _Page:
             self.draw_corners(centre, middle, corners)
 
     def draw_corners(self, centre: int, middle: int, corners: F32) -> None:
-        """The texture coordinates at the corners of a rectangle: those of row 0 above it."""
+        """Write the texture coordinates at the corners of a rectangle: those of row 0 above it."""
         width, height = self.rectangle
         upper = middle - height // 2
         for (s, t), right, below in zip(corners, (0, 1, 1, 0), (0, 0, 1, 1), strict=True):
@@ -360,10 +361,10 @@ class _Page:
         self, centre: int, middle: int, name: str, values: NDArray[np.floating], small: int = 0,
         *, framed: int | None = None,
     ) -> int:  # fmt: skip
-        """A matrix as grey cells in a grid, around a point; returns its upper edge.
+        """Draw a matrix as grey cells in a grid, around a point; return its upper edge.
 
-        name: whose scale it has. small: the size of cells without texts; else values stand in them.
-        framed: the column of A, or the row of B, to frame.
+        name: of the panel whose scale it has. small: the size of cells without texts; 0 for cells
+        with their values. framed: the column of A, or the row of B, to frame.
         """
         cell, (rows, columns) = small or self.cell, values.shape
         left, upper = centre - _span(columns, cell) // 2, middle - _span(rows, cell) // 2
@@ -386,7 +387,7 @@ class _Page:
         return upper
 
     def caption(self) -> str:
-        """The contents of the figure."""
+        """The caption: how to read the figure, and what it was made from."""
         white, parameters = self.scale["framebuffer"].white, self.shown.parameters
         program = "A program, in 2001 the state of two texture environments,"
         is_program = parameters["state"] == "program"
@@ -424,7 +425,7 @@ _LEAST_FILLED = 0.25
 
 @frozen
 class Scale:
-    """The greys of some panels, by name. black, white: the values at the ends."""
+    """The greys of the panels with these names. black, white: the values at the ends."""
 
     names: tuple[str, ...]
     black: float
@@ -452,7 +453,7 @@ def scales_of(shown: PassByPass) -> list[Scale]:
 
 def _number(value: float) -> str:
     """A value as it is written in its cell."""
-    return f"{value * (1 + 2**-30):.3g}"  # what lies between two is rounded away from 0
+    return f"{value * (1 + 2**-30):.3g}"  # a value halfway between two is rounded away from 0
 
 
 # The command --------------------------------------------------------------------------------------

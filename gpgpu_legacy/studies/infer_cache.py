@@ -1,16 +1,16 @@
 """Infer the cache: which texture caches fit the rates of products that texts of 2003 to 2006 print.
 
-A cache has a size, lines and a texture layout, with a number of fragments in flight. Products are
-simulated in each, and with each cost of a lookup `predict` gives the greatest rate that a chip can
-then reach. All caches and costs are as likely beforehand.
+A setting is a cache of some size and lines, a texture layout, and a number of fragments in flight.
+Products are simulated in each setting. For each cost of a lookup, `predict` then gives the greatest
+rate that a chip can reach. All settings and costs are as likely beforehand.
 
-The noise: a chip reaches the same share of these rates at all points of a curve, any from the
-least that published times reach of their bounds (predict/mispredictions.toml) to 1. Each point is
-off by a factor that is log-normal, with a standard deviation of `noise`. A printed number is an
-interval, as long as its rounding or as the range that is printed; its likelihood is the probability
-to fall into it. What the texts tell by other shares stands beside.
+The noise: a chip reaches the same share of these rates at all points of a curve. It may be any
+share from the least that published times reach of their bounds (predict/mispredictions.toml) to 1.
+Each point is off by a factor that is log-normal, with a standard deviation of `noise`. A printed
+number is an interval, as long as its rounding or as the range that is printed; its likelihood is
+the probability that the rate falls into it. Results with other shares stand beside.
 
-The study also says what a curve over b would have told: the rates that each cache and cost would
+The study also says what a curve over b would have told: the rates that each setting and cost would
 give at CURVE_BLOCKS are fitted in turn.
 """
 
@@ -65,12 +65,12 @@ from gpgpu_legacy.studies.shared.sweep import sweep, workers
 F64 = NDArray[np.float64]
 
 MULTI = "hall-carr-hart-multi"
-SHARES = 15  # of a bound, at as many points
+SHARES = 15  # of a bound, evenly spaced
 OTHER_LEAST = (0.5, 0.2)
 CURVE_BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
 CURVE_ROUNDING = 0.01  # of a rate, up and down, on a curve that a text might have printed
 _PANEL_HEIGHT = 7.1 / 3  # inches
-_MOVED = 0.1  # what a text must change of a probability to be drawn
+_MOVED = 0.1  # the least change of a probability that is drawn
 PROPERTIES = ("size", "line", "layout", "in flight", "clocks")
 _NEVER = 1e-9  # the likelihood of what the model excludes
 
@@ -84,7 +84,10 @@ class RatePoint(Record):
 
 
 class Curve(Record, omit_defaults=True):
-    """Rates of products of n×n matrices on a chip. GB/s: of the bytes that programs request."""
+    """Rates of products of n×n matrices on a chip.
+
+    quantity: GB/s count the bytes that programs request.
+    """
 
     chip: Name
     method: Line
@@ -105,7 +108,7 @@ _RATES = Path(__file__).parents[1] / "papers/published/curves/product_rates.toml
 
 
 def read_curves(path: Path | None = None) -> tuple[Curve, ...]:
-    """The curves of a file, or those of the texts."""
+    """The curves of a file; by default, of product_rates.toml."""
     return read_toml(path or _RATES, Curves).curves
 
 
@@ -116,7 +119,7 @@ _ERF = elementwise(lambda x: erf(x))  # noqa: PLW0108 - numba compiles functions
 
 
 def priors() -> dict[str, F64]:
-    """The shares of a bound that may be reached: those that are taken, then others."""
+    """The shares of a bound that a chip may reach, by name: the prior of the study, then others."""
     recorded = np.array(reached_shares())
     uniform = {
         f"{start:.0%} to 100%": np.linspace(start, 1.0, SHARES)
@@ -126,9 +129,11 @@ def priors() -> dict[str, F64]:
 
 
 def log_likelihoods(rates: F64, least: F64, most: F64, noise: float, shares: F64) -> F64:
-    """Of the settings, by their greatest rates [settings, points] and the points' intervals.
+    """The logarithm of each setting's likelihood.
 
-    shares: of these rates that a chip may reach, each as likely.
+    rates: the greatest rates, [settings, points]. least, most: the interval of each point. noise:
+    the standard deviation of a rate's logarithm. shares: those of the rates that a chip may reach,
+    each as likely.
     """
     share = np.log(shares)[:, None, None]
     below, above = (
@@ -139,13 +144,13 @@ def log_likelihoods(rates: F64, least: F64, most: F64, noise: float, shares: F64
 
 
 def posterior(log_likelihood: F64) -> F64:
-    """The probabilities of the settings."""
+    """The probabilities of settings that were equally likely before."""
     weights = np.exp(log_likelihood - log_likelihood.max())
     return np.asarray(weights / weights.sum())
 
 
 def bits(probabilities: F64) -> float:
-    """The bits that they tell more than that all settings are as likely."""
+    """The bits that these probabilities tell beyond equal ones."""
     known = probabilities[probabilities > 0]
     return log2(len(probabilities)) + float((known * np.log2(known)).sum())
 
@@ -156,7 +161,7 @@ def of_caches(probabilities: F64) -> F64:
 
 
 def bits_of_curves(rates: F64, noise: float, shares: F64) -> float:
-    """The bits of the cache that a curve would tell, on average over what may have given it."""
+    """The bits about the cache in a curve, on average over the settings that may give it."""
     told = [
         log_likelihoods(
             rates, curve * (1 - CURVE_ROUNDING), curve * (1 + CURVE_ROUNDING), noise, shares
@@ -179,10 +184,10 @@ class Weighed(Setting):
 class Fitted(Curve):
     """A curve, and what it tells.
 
-    reachable: the least and the greatest rate, by cache and cost. told_bits: of those that name a
-    cache and a cost; cache_bits: of those that name a cache. held_out_bits: by which the other
-    curves make this one likelier; below 0 they mislead. curve_bits: of the cache, that a curve over
-    b would tell.
+    reachable: the least and the greatest rate, by cache and cost. told_bits: the bits that it tells
+    of cache and cost together. cache_bits: the bits that it tells of the cache. held_out_bits: the
+    bits by which the other curves make this one likelier; below 0 they mislead. curve_bits: the
+    bits that a curve over b would tell of the cache.
     """
 
     reachable: tuple[float, float]
@@ -195,8 +200,8 @@ class Fitted(Curve):
 class ToldByTexts(Record):
     """What all texts tell if a chip reaches other shares of its bound.
 
-    shares: in words; the first are those of the result. bits: of those that name a cache and a
-    cost; cache_bits: of those that name a cache. clocks: the probability of each of CLOCKS.
+    shares: in words; the first are those of the result. bits: those that tell of cache and cost
+    together. cache_bits: those that tell of the cache. clocks: the probability of each of CLOCKS.
     """
 
     shares: Line
@@ -206,7 +211,7 @@ class ToldByTexts(Record):
 
 
 class InferredCache(RecordedResult, kw_only=True):
-    """The settings and the curves. told: by all texts, with several priors."""
+    """The settings, weighed by the curves. told: what all texts tell, with each prior."""
 
     WHAT = "caches that `gpgpu-legacy study infer-cache --output` recorded"
     HAS_LONG_LISTS = True
@@ -217,7 +222,7 @@ class InferredCache(RecordedResult, kw_only=True):
     weighed: Several[Weighed]
 
     def __post_init__(self) -> None:
-        """ValueError for likelihoods that are not of these curves, or of no caches."""
+        """Raise ValueError if the likelihoods do not match the curves and CLOCKS."""
         lengths = {len(one.log_likelihoods) for one in self.weighed}
         if lengths != {len(self.curves)} or len(self.weighed) % len(CLOCKS):
             raise ValueError("its likelihoods are not those of its curves and caches")
@@ -294,7 +299,7 @@ class InferredCache(RecordedResult, kw_only=True):
         ]
 
     def plot(self, path: Path) -> None:
-        """Draw the probabilities by property, where a text tells of it: a line for each column."""
+        """Draw the probabilities of each property that a text changes: a line for each column."""
         marginals = self.marginals()
         moved = {
             name
@@ -396,10 +401,10 @@ def products_of(curve: Curve, settings: Sequence[Setting]) -> list[Served]:
 
 
 def _rates(curve: Curve, products: Sequence[Served], totals: list[int | None]) -> tuple[F64, F64]:
-    """The greatest rates, [settings × clocks]: at the points, each at the best of its parameters,
-    and over b.
+    """The greatest rates, [clocks × settings, points], of a curve and of a curve over b.
 
-    totals: the bytes of the products, each in all settings.
+    At a point of the first, the best of its parameters counts. totals: the bytes of the products,
+    each in all settings.
     """
     chips, columns = [with_clocks(find_profile(curve.chip), n) for n in CLOCKS], []
     for one, known in zip(products, np.array(totals).reshape(len(products), -1), strict=True):

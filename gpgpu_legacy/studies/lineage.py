@@ -43,7 +43,7 @@ ROUNDS = Rounds(3, round_s=0.25, most_runs=50, longest_s=QUICK_S)
 
 
 def benchmark_of(n: int, seed: int = 0, executor: str = AUTO) -> Benchmark:
-    """Every method on random n×n matrices, in turn with the libraries that are its ceiling.
+    """Every method on random n×n matrices, in turn with the libraries that are their ceilings.
 
     executor: the one to run all methods on; `auto` chooses for each. Raises InputError for one that
     cannot run a method.
@@ -77,14 +77,14 @@ class Lineage(Bench):
         return str(next((run.parameters.get("n") for run in (*self.results, *self.not_run)), "?"))
 
     def ceiling_of(self, step: Timed) -> Timed | None:
-        """The library on a result's device, else the host's."""
+        """The library on a result's device, else the first one; None if there is none."""
         for library in self.libraries:
             if str(library.device).partition(",")[0] in str(step.device):
                 return library
         return next(iter(self.libraries), None)
 
     def fraction(self, step: Timed) -> float | None:
-        """A result's part of its ceiling."""
+        """A result's rate over its ceiling's; None if either is unknown."""
         library = self.ceiling_of(step)
         if library is None or step.gflops is None:
             return None
@@ -208,7 +208,7 @@ class LineageMemory(Recorded, kw_only=True):
         return self.size**3 / self.from_memory[method]
 
     def __str__(self) -> str:
-        """The conditions."""
+        """The conditions of the simulation."""
         return (
             f"at n = {self.size}, simulated through one cache ({self.cache}), with one fragment or "
             "work-item after another; shared arrays are on the chip."
@@ -230,16 +230,16 @@ def bytes_from_memory(case: tuple[str, int, str]) -> int:
 
 
 def _shared(plan: Plan) -> set[str]:
-    """The names of the shared arrays of its kernels."""
+    """The names of the shared arrays of a plan's kernels."""
     return {array.name for kernel in plan.kernels() for array in kernel.shared}
 
 
 # The picture ------------------------------------------------------------------------------------
 
 MOST_PANELS = 3
-"""Lineages side by side; of more, the numbers would be too small to read."""
+"""Lineages side by side; with more, the numbers would be too small to read."""
 
-_ROW, _FRAME = 0.34, 1.0  # inches of a method, and of all that is not one
+_ROW, _FRAME = 0.34, 1.0  # inches of a row, and of all else
 _SMALL = 9.0  # points
 _LIBRARY_MARK = "D"
 _ROOM = 2.0  # beyond the slowest and the fastest, as a factor
@@ -327,7 +327,7 @@ def _draw(lineages: Sequence[Lineage], path: Path | str) -> None:
 
 
 def _multiple(ratio: float) -> str:
-    """A multiple of the origin; a small part is a fraction, which is as short."""
+    """A multiple of the origin; below 0.1 as a fraction, such as 1/25."""
     return f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"
 
 

@@ -1,10 +1,10 @@
-"""A multichannel product at work: Hall, Carr & Hart 2003, equations (8) to (11).
+"""A multichannel product in detail: Hall, Carr & Hart 2003, equations (8) to (11).
 
-A texel holds one element of each quadrant of a matrix, in r, g, b and a. The picture draws a
-trace of one fragment of hall-carr-hart-multi: the two texels that a step looks up, as its two
+A texel holds one element of each quadrant of a matrix, in r, g, b and a. The picture draws a trace
+of one fragment of hall-carr-hart-multi: the two texels that a step looks up, as its two
 multiply-adds swizzle them, the products, and the sum.
 
-The matrices are called X, Y and Z as in the equations, whose letters A to H are their quadrants.
+The matrices are called X, Y and Z as in the equations, where A to H are the quadrants of X and Y.
 """
 
 from __future__ import annotations
@@ -77,9 +77,8 @@ class MultiplyAdd(NamedTuple):
 class Multichannel(Result):
     """A multichannel product in one pass, and the trace of one of its fragments.
 
-    a, b: X and Y. z: the product, float32. halves: rows and columns of a quadrant, padding
-    included, of each of the three. trace: of a fragment whose row and column differ, if there is
-    one, with its instructions.
+    a, b: X and Y. z: the product, float32. halves: the rows and columns of a quadrant of X, Y and
+    Z, padding included. trace: of the fragment, with its instructions.
     """
 
     a: F32
@@ -90,12 +89,12 @@ class Multichannel(Result):
 
     @property
     def sizes(self) -> str:
-        """Those of the operands."""
+        """The sizes of the operands, as text."""
         return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
     @property
     def multiply_adds(self) -> list[MultiplyAdd]:
-        """The instructions of the fragment that add to a product of two looked-up texels."""
+        """The instructions of the fragment that add a product of two looked-up texels."""
         adds, read = list[MultiplyAdd](), dict[str, TracedInstruction]()
         [visit] = self.trace.visits
         for step in visit.steps or ():
@@ -119,7 +118,7 @@ class Multichannel(Result):
         return [Grid("multichannel", caption, _HEADS, tuple(rows))]
 
     def plot(self, path: Path) -> None:
-        """The matrices, with the texels framed that the fragment uses, and below its work."""
+        """Draw the matrices with the fragment's texels framed, and its multiply-adds below."""
         adds, (column, row), (rows, columns) = self.multiply_adds, self.trace.texel, self.halves[2]
         figure = new_figure(height_inches=_MATRICES + _ROW * len(adds))
         upper, lower = figure.subfigures(2, 1, height_ratios=[_MATRICES, _ROW * len(adds)])  # type: ignore
@@ -175,8 +174,9 @@ def demonstrate(
 
     p: the builder of the product, of 1 to 8 rows and columns; by default 4×4. One pass computes the
     whole sum, whatever its block. given: A and B. Without them they are random integers from 0 to
-    9, or the picture's own where these fit and there is no seed. texel: of the fragment. Raises
-    InputError for other sizes, and for parameters other than the sizes.
+    9, or the picture's own where these fit and there is no seed. texel: the fragment's x and y; by
+    default the second of row 0, if there is one. Raises InputError for other sizes, and for
+    parameters other than the sizes.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_X))
     own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
@@ -209,7 +209,7 @@ _FILLS: dict[str, Colour] = {
     "a": (238, 230, 206),
 }
 _MARK = "#e25c0c"
-# The letters of equation (8), by those of the channels.
+# The quadrants' letters in equation (8), by channel.
 _QUADRANTS = {"X": str.maketrans(CHANNELS, "ABCD"), "Y": str.maketrans(CHANNELS, "EFGH")}
 
 _MATRICES, _ROW = 2.9, 1.0  # inches of the matrices, and of a multiply-add
@@ -221,7 +221,7 @@ _Vector = tuple[Sequence[float], Sequence[str], Sequence[str]]
 
 
 def _vectors(add: MultiplyAdd) -> Iterator[_Vector]:
-    """What a multiply-add looks up, swizzles, multiplies and adds up."""
+    """The vectors of a multiply-add, one for each of _HEADS."""
     for lookup in add[:2]:
         yield lookup.sampled or (), CHANNELS, CHANNELS
     quadrants = []
@@ -235,7 +235,7 @@ def _vectors(add: MultiplyAdd) -> Iterator[_Vector]:
 def _draw_matrix(
     axes: Axes, name: str, values: F32, half: tuple[int, int], marked: Sequence[tuple[int, int]]
 ) -> None:
-    """A matrix in its four quadrants; the elements of the marked texels are framed.
+    """Draw a matrix in its four quadrants, with the elements of the marked texels framed.
 
     half: rows and columns of a quadrant, with the zeros that fill its texture. marked: in one row
     or one column.
@@ -258,7 +258,7 @@ def _draw_matrix(
 
 
 def _draw_cells(axes: Axes, values: F32, channels: NDArray[Any], names: NDArray[Any]) -> None:
-    """Numbers in cells that have the colours of channels, each after its name."""
+    """Draw numbers, each after its name, in cells that have the colours of channels."""
     axes.imshow([[_FILLS[str(channel)] for channel in row] for row in channels], aspect="auto")
     axes.set_axis_off()
     for (i, j), value in np.ndenumerate(values):

@@ -3,8 +3,9 @@
 The numbers are those of real programs: the search finds one for each packing, and the plan of a
 product draws with it. A pass looks up all texels of some elements of the inner dimension,
 multiplies, and adds F, as in Hall, Carr & Hart's listing (11). Interpolated coordinates take no
-instruction, so they are used up first; each of the others is a sum of one of them and a constant.
-Where few texture indirections are allowed, coordinates and lookups are grouped into as many.
+instruction, so they are used up first; each further coordinate is the sum of an interpolated one
+and a constant. Where a chip allows few texture indirections, coordinates and lookups come in no
+more groups than that.
 """
 
 from __future__ import annotations
@@ -58,15 +59,16 @@ from gpgpu_legacy.studies.shared.packing_search import (
 )
 
 Number = tuple[str, float, float]
-"""A number of a coordinate, relative to the place of the fragment or of the pass.
+"""One number of a coordinate, relative to the place of the fragment or of the pass.
 
-Its axis: x, y, or k and the elements of a texel along it. Its offset. Its unit, in texels.
+Its axis: x, y, or k and the elements of a texel along it. Its offset, in texels. Its unit: the
+length of a texel in the texture's coordinates.
 """
 
 Place = tuple[Number, ...]
 
 Units = list[tuple[float, float]]
-"""Of the coordinates of A, B, C and F, in texels."""
+"""For A, B, C and F: the width and height of a texel in the texture's coordinates."""
 
 
 def limit(chip: Profile, name: str) -> int:
@@ -79,11 +81,11 @@ def limit(chip: Profile, name: str) -> int:
 
 @frozen
 class Trial:
-    """A program that takes a number of steps, all in one way.
+    """A program to try: it takes a number of steps, all in one way.
 
     longer: by how many steps a group of lookups in 2D textures is longer than the chip's texture
-    indirections demand. The last group is shorter then, and few scalars share no slot with a
-    coordinate.
+    indirections demand. The last group is then shorter, so that fewer scalars lack a coordinate to
+    share a slot with.
     """
 
     fewest: Found
@@ -95,7 +97,8 @@ class Trial:
 def write_program(trial: Trial, chip: Profile, units: Units, kind: str) -> tuple[str, list[Place]]:
     """The text of a pass, and its interpolated coordinates.
 
-    kind: of the textures; lookups in 2D ones take coordinates as they lie in a register.
+    kind: of the textures, 2D or RECT. For 2D, a register holds no more than two numbers, as a
+    lookup reads them.
     """
     packings, way, last = trial.fewest.packings, trial.way, limit(chip, "coordinate_sets") - 1
     places: list[Place] = [
@@ -217,19 +220,19 @@ CHIPS = ("radeon-9700-pro", "ps-2-0", "geforce-fx-5800-ultra")
 LISTING = "hall-carr-hart-multi"
 _PANEL_HEIGHT = 2.3  # inches
 STEP = LEAST = 2
-"""The elements of the inner dimension in a step of the listing, 8 multiply-adds, and its slots."""
+"""A step of the listing: 2 elements of the inner dimension, 8 multiply-adds, 2 slots at least."""
 LONGER = range(3)
 
 
 class PackingRow(Record):
-    """A program on a chip. Its numbers are of a step, which is 8 multiply-adds.
+    """A program on a chip. Its numbers are per step of 8 multiply-adds.
 
-    texels: rows and columns of those of A, B and C. channels: of A and B, the row and column that
-    each holds. products: slots of multiply-adds, at the fewest of all programs of this packing.
-    why: the reason for that number. slots: of all arithmetic, as scheduled by the rule of
-    addresses. counted: the same as `check` counts it, where any scalar part joins any vector part.
-    block: the largest that loads, to which all these numbers belong. seconds: of drawing, with the
-    block up to it that looks up least; None for an API.
+    texels: the rows and columns that a texel of A, B and C holds. channels: the row and column that
+    each channel of A and of B holds. products: the fewest slots for multiply-adds in any program of
+    this packing. why: the reason for that number. slots: of all arithmetic, as scheduled by the
+    rule of addresses. counted: the same as `check` counts it, where any scalar part joins any
+    vector part. block: the largest that loads; all numbers but seconds belong to it. seconds: of
+    drawing, with the block up to it that looks up least; None for an API.
     """
 
     chip: str
@@ -301,7 +304,8 @@ def packing_table(
 ) -> PackingTable:
     """Search every packing on every chip.
 
-    progress: called after each. Raises InputError for a chip whose profile lacks a number.
+    progress: called with the chip's name after each packing. Raises InputError for a chip whose
+    profile lacks a number.
     """
     rows = []
     for chip, swizzles in [(chip, swizzles_of(chip)) for chip in chips]:
@@ -313,7 +317,7 @@ def packing_table(
 
 
 def _listing(chip: Profile, n: int) -> PackingRow:
-    """The listing as printed, with its coordinates computed first if more of it loads then."""
+    """The listing as printed; its coordinates are computed first if a larger block loads then."""
     method = find_product(LISTING)
     largest = fit(method, chip, {"n": n}).largest
     loading = (one for one in largest if one.limits == largest[-1].limits)
@@ -337,7 +341,7 @@ def _listing(chip: Profile, n: int) -> PackingRow:
 
 
 def _row(fewest: Found, chip: Profile, n: int) -> PackingRow:
-    """The best program of what a search has found, with the largest block that loads."""
+    """The best of the programs that a search has found, with the largest block that loads."""
     packings, orders, known = fewest.packings, fewest.orders, chip.programs.instruction_set
     has_scalars = len(swizzles_of(chip)[0]) < CHANNELS
 
@@ -387,7 +391,8 @@ def _counted(
 ) -> PackingRow:
     """The numbers of plans that load.
 
-    inner: the elements of the inner dimension in a pass. known: the fields of the packing.
+    inner: the elements of the inner dimension that a pass may take, the most last. known: the
+    fields that are known already.
     """
     [program], steps = plan(inner[-1]).programs(), inner[-1] / STEP
     lookups, seconds, counted = len(program.lookup_units), None, _slots(program, chip) / steps

@@ -158,11 +158,11 @@ class Precision(Result):
         return [Grid("precision", caption, heads, tuple(map(_entries, rows)), tuple(notes))]
 
     def plot(self, path: Path) -> None:
-        """Draw error against n: a panel a method and texture format, a line an arithmetic.
+        """Draw error against n: a panel for each method and format, a line for each arithmetic.
 
         The bounds are dashed. Products that saturate or read wrong texels are left out; if a format
-        was measured with both kinds of data, the scaled one is drawn.
-        Raises InputError if nothing is left to draw or the file cannot be written.
+        was measured with both kinds of data, the scaled one is drawn. Raises InputError if nothing
+        is left to draw or the file cannot be written.
         """
         shown = [row for row in self.fitting() if row.bound is not None]
         panels = [*dict.fromkeys(row.kind for row in shown)]
@@ -225,7 +225,7 @@ def _entries(row: Accuracy) -> tuple[Entry, ...]:
 
 @frozen
 class PrecisionCase:
-    """A product to measure. p: what builds it. size: n."""
+    """A product to measure. p: its builder. size: n."""
 
     p: PlanBuilder
     arithmetic: Arithmetic
@@ -349,8 +349,8 @@ def accuracy(case: PrecisionCase, a: F32, b: F32) -> Accuracy:
 _FLOAT32 = 2.0**-24
 
 # What storing x does: |stored - x| ≤ relative·|x| + absolute, for |x| up to a largest number.
-# float32 textures hold every number of every arithmetic. Eight bits hold steps of 1/255, found and
-# read back in float32, which puts the result off by its own rounding as well.
+# float32 textures hold every number of every arithmetic. Eight bits hold steps of 1/255; they are
+# encoded and decoded in float32, which adds its own rounding.
 _STORAGES = {
     (Numeric.FLOAT, 32): (0.0, 0.0, float(np.finfo(np.float32).max)),
     (Numeric.FLOAT, 16): (2.0**-11, 2.0**-25, 65504.0),
@@ -363,10 +363,10 @@ def _storage(texture_format: Format) -> tuple[float, float, float]:
 
 
 def error_bound(a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, plan: Plan) -> F64:
-    """The bound of this module's docstring on |C - C64|, for the product by a plan that draws.
+    """The bound on |C - C64| of each element, as derived in this module's docstring.
 
     It holds where no sum can overflow or saturate, however it is rounded, and where the programs
-    reach their texels.
+    reach their texels. plan: one that draws.
     """
     v, f, _ = _storage(texture_format)
     u, e = arithmetic.errors
@@ -393,7 +393,8 @@ def error_bound(a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, 
 def _exact(arithmetic: Arithmetic, texture_format: Format) -> tuple[bool, bool]:
     """Whether texels are numbers of the arithmetic, and its numbers in [0, 1] are stored exactly.
 
-    Tried on more numbers than a fixed-point format has, few of which a float format has.
+    Both are tried on 4096 numbers: more than a fixed-point format has, few of which a float format
+    has.
     """
     tried = np.arange(4096, dtype=np.float32) / np.float32(4095)
     texels = decode(encode(tried, texture_format), texture_format)
@@ -414,7 +415,7 @@ def _blends(plan: Plan) -> bool:
 
 
 def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:
-    """Whether the centres of the texels are numbers of the arithmetic, or not computed in it."""
+    """Whether each texel's centre is a number of the arithmetic, or none is computed in it."""
     computed = any(
         instruction.opcode.form is Form.SAMPLE
         and isinstance(instruction.srcs[0].register, Temporary)

@@ -3,8 +3,8 @@
 The x axis is arithmetic intensity: 2mln operations over the bytes that memory has to serve, if each
 texel that a pass touches is served once in a pass. An executor that fuses passes has fewer passes,
 and so a higher intensity than a chip that draws them one by one. The y axis is GFLOPS. So both
-roofs hold for every point: the peak of arithmetic, and the memory's rate times the intensity. That
-is the cache's rate where a cache holds all textures from one pass to the next.
+roofs hold for every point: the peak of arithmetic, and the memory's rate times the intensity. Where
+a cache holds all textures from one pass to the next, the cache's rate takes the memory's place.
 
 Lookups, blending, shared memory and passes bound a product, too, but not by a line over this axis.
 So each point also has a roof of its own: the bound that predict/model.py computes for it, which is
@@ -66,7 +66,7 @@ RUNS = 5
 
 
 class Roof(Record):
-    """A limit: GFLOPS at any intensity if it is flat, else GB/s, GFLOPS per unit of intensity."""
+    """A limit: flat, in GFLOPS at any intensity, or else in GB/s, GFLOPS per unit of intensity."""
 
     name: str
     gflops: float | None = None
@@ -87,8 +87,9 @@ class RooflinePoint(Record):
 
     flops_per_byte: operations per byte that memory serves. bound_gflops: what the prediction
     allows; None if nothing is known. binds: its bottleneck, a term's name. gflops: as published or
-    measured; None for a prediction alone. kind: of origin; where: the paper's table, or the file.
-    evidence: what the comparison with the bound shows. above: whether it exceeds its bound.
+    measured; None for a prediction alone. kind: published, plausible or measured. where: the
+    paper's table, or the file. evidence: what the comparison with the bound shows. above: whether
+    it exceeds its bound.
     """
 
     plan: str
@@ -114,7 +115,7 @@ class RoofPanel(Record):
     """The roofs of one executor of a machine, and the points under them.
 
     chip: the profile's name. title: of the machine. executor: None for a chip that draws pass by
-    pass, whoever makes it do so.
+    pass, by whatever executor.
     """
 
     chip: str
@@ -125,7 +126,7 @@ class RoofPanel(Record):
 
     @property
     def name(self) -> str:
-        """Its subject; the title of a calibrated profile names the executor."""
+        """The machine and its executor; the title of a calibrated profile names both."""
         by = f", by {self.executor}" if self.executor else ""
         return self.title if self.title.endswith(by) else f"{self.title}{by}"
 
@@ -169,11 +170,11 @@ class Roofline(Result):
 
     @property
     def status(self) -> int:
-        """Whether there is a point that cannot be right."""
+        """The exit code: 1 if a point is above its bound, which cannot be right."""
         return int(any(point.above for panel in self.panels for point in panel.points))
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A table for each panel. whole: with where times are from."""
+        """A table for each panel; whole: with the source of each time."""
         return [
             panel.grid(f"roofline-{number}" if number > 1 else "roofline", whole=whole)
             for number, panel in enumerate(self.panels, 1)
@@ -214,7 +215,8 @@ class Roofline(Result):
 class RoofProduct:
     """A square product.
 
-    seconds: how long it took; None to predict it alone. source: of that.
+    seconds: how long it took; None to predict it alone. kind, where: as in `RooflinePoint`. source:
+    of the time, as `Prediction.against` takes it.
     """
 
     p: PlanBuilder
@@ -349,11 +351,11 @@ def _roofs(chip: Profile) -> Iterator[Roof]:
 def measure_here(
     executors: Sequence[Executor], size: int, budget: Budget
 ) -> tuple[tuple[Profile, ...], Bench]:
-    """Measure every method on n×n matrices, and the rates of the executors that have none kept.
+    """Measure every method on n×n matrices, and the rates of executors for which none are kept.
 
-    executors: to measure. budget: calibrations take at most half of it, in equal shares. Returns
-    the profiles of the executors, each kept by `calibrate` or measured now, and the times of the
-    methods.
+    executors: those to measure. budget: calibrations take at most half of it, in equal shares.
+    Returns the profiles of the executors, each kept by `calibrate` or measured now, and the times
+    of the methods.
     """
     rates = {p.executor: p for p in calibrated() if p.name == calibrated_name(p.executor or "")}
     missing = [executor for executor in executors if executor.name not in rates]
@@ -377,7 +379,7 @@ def measure_here(
 
 
 def count_steps(executors: Sequence[Executor]) -> int:
-    """The most steps that the budget of `measure_here` tells of."""
+    """The most steps that `measure_here` reports to its budget."""
     of_methods = len(products()) * (1 + RUNS)
     return len(executors) * (calibration.count_steps(RUNS) + of_methods)
 
@@ -385,7 +387,7 @@ def count_steps(executors: Sequence[Executor]) -> int:
 # The picture ------------------------------------------------------------------------------------
 
 MOST_PANELS = 6
-"""Panels of a picture."""
+"""The most panels in a picture."""
 
 _MARKS = {"published": "s", "plausible": "D", "measured": "o"}
 _SIGNS = {"published": "■", "plausible": "◆", "measured": "●"}
@@ -430,9 +432,9 @@ def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None
 
 
 def _draw_roofs(axes: Axes, roofs: Sequence[Roof], points: Sequence[RooflinePoint]) -> None:
-    """The roofs, each where it is the lower of its kind and the other.
+    """Draw each roof up to the ceiling, and shade what is above the ceiling.
 
-    What is above the highest roof of each kind is shaded.
+    The ceiling is the highest flat roof or the highest sloping one, whichever is lower.
     """
     xs, ys = zip(*(point.place for point in points), strict=True)
     flats = [roof for roof in roofs if roof.gflops is not None]

@@ -86,7 +86,7 @@ def jacobi(
 
 
 def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
-    """The same steps by NumPy."""
+    """The x after all steps, by NumPy."""
     import numpy as np
 
     x = np.pad(np.zeros_like(b), 1)
@@ -97,7 +97,7 @@ def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
 
 
 def neighbours(ringed: Any) -> tuple[Any, ...]:
-    """What is west, east, south and north of each element inside an array's outermost ring."""
+    """The neighbours west, east, south and north of all elements inside an array's outer ring."""
     return ringed[1:-1, :-2], ringed[1:-1, 2:], ringed[:-2, 1:-1], ringed[2:, 1:-1]
 
 

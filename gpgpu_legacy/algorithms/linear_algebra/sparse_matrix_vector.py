@@ -14,9 +14,9 @@ that its fragment leaves by itself, which the GeForce 6 made possible: one pass,
 Fragments of a block wait for the longest row among them, so `run` counts how often they diverge.
 `conjugate-gradient` solves with such rows if `matrix=rows`.
 
-The kernels are in Brook. A number of trips that is compiled in unrolls; one that a stream holds
-becomes a REP and a BRK. Sums run in the order of the entries either way, and have the same bits as
-long as a zero adds nothing.
+The kernels are in Brook. A loop unrolls if its number of trips is compiled in, and becomes a REP
+and a BRK if a stream holds that number. Sums run in the order of the entries either way, and have
+the same bits as long as a zero adds nothing.
 
 A padded product has L / b passes for a longest row of L entries, rounded up, and 3·L·n + n·L/b
 lookups, the sum so far among them.
@@ -70,7 +70,7 @@ def sparse_matrix_vector(
     p = PlanBuilder("sparse-matrix-vector")
     n, longest = as_positive("n", n), as_positive("longest", longest)
     block = as_positive("block", block)
-    lengths = 1 + np.arange(n) * 7 % longest  # of a sample's rows: they come in turns of seven
+    lengths = 1 + np.arange(n) * 7 % longest  # of a sample's rows, in steps of seven
     starts = np.append(0, lengths.cumsum())
     filled = rows or np.arange(longest)[:, None] < lengths  # entries by rows
     p.operations = 2 * int(starts[-1])
@@ -116,7 +116,7 @@ def by_rows(p: PlanBuilder, shape: Any, starts: Any, *entries: Stream) -> tuple[
 
 
 def times_by_rows(x: Any, y: Any, values: Any, columns: Any, extents: Any) -> Any:
-    """The same by NumPy."""
+    """The sum y + A·x by NumPy."""
     import numpy as np
 
     products = values * x.flat[columns.astype(int)]

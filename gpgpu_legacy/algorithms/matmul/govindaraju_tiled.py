@@ -79,7 +79,7 @@ def _side(tile: int | None, p: TiledProduct) -> int:
     """
 
     def draws(side: int) -> int:
-        """The squares of that side that are drawn: one for each segment of the inner dimension."""
+        """The number of squares drawn: each once for each segment of the inner dimension."""
         return len(p.inner) * sum(
             -(-one.rows.texels // side) * -(-one.columns.texels // side) for one in p.tiles
         )

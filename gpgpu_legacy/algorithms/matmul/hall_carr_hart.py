@@ -51,9 +51,10 @@ def _build(name: str, split: int, texels: Format) -> Callable[..., PlanBuilder]:
 def blocked(
     name: str, sizes: Sizes, stored: Stored, block: int, texels: Format, *, split: int
 ) -> TiledProduct:
-    """The builder of a product whose passes add b iterations of the inner loop, yet without passes.
+    """The builder of a product in blocks, still without passes.
 
-    Raises InputError for a block that no program can unroll, or no texture can hold.
+    block: b, the iterations of the inner loop that a pass adds. Raises InputError for a block that
+    no program can unroll, or no texture can hold.
     """
     as_positive("block", block)
     if block > stored.side:

@@ -131,7 +131,7 @@ class Stored:
         return LARGEST_TEXTURE if given is None else as_positive("largest_texture", given)
 
     def turned(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """The multiplied factors for the given ones, or the other way round."""
+        """The factors as they are multiplied, from those as stored, or the other way round."""
         return a.T if self.transpose_a else a, b.T if self.transpose_b else b
 
 
@@ -182,7 +182,7 @@ def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = Non
 
 
 def _uniform(least: float, is_transposed: bool, rng: Any, shape: tuple[int, ...]) -> Any:
-    """Random matrices in float32: from `least` to 1 more.
+    """A random matrix in float32, with elements from `least` to 1 more.
 
     A transposed one has the same elements, transposed.
     """
@@ -224,7 +224,7 @@ def _scale(
     rect: Rect,
     factors: tuple[float, ...],
 ) -> None:
-    """The pass over the product and, if it is among the textures, the addend."""
+    """Add the pass that scales the product and adds the addend, if that is among the textures."""
     name = "gemm/scale_add" if len(textures) == 2 else "gemm/scale"
     if scaled.kind is not TextureKind.BUFFER:
         units, local = dict(enumerate(textures)), dict(enumerate(factors))
@@ -250,7 +250,7 @@ def add_operands(p: PlanBuilder, shape: Shape, stored: Stored = UPRIGHT) -> tupl
 
 
 def padded_to(shape: Shape, rows: int, inner: int, columns: int) -> Shape:
-    """The shape, padded to multiples of these."""
+    """The shape with m, l and n padded to multiples of rows, inner and columns."""
     sizes = ((shape.m, rows), (shape.l, inner), (shape.n, columns))
     return Shape(*(-(-size // multiple) * multiple for size, multiple in sizes))
 
@@ -269,7 +269,7 @@ class DispatchedProduct(PlanBuilder):
     """
 
     def __init__(self, name: str, shape: Shape, padded: Shape, *, adds: bool | None = None) -> None:
-        """The matrices and buffers; the passes are the method's."""
+        """Make the matrices and the buffers; the method adds the passes."""
         super().__init__(name)
         operands = add_operands(self, shape)
         if adds:
@@ -286,5 +286,5 @@ class DispatchedProduct(PlanBuilder):
         self.read_back(self.buffers[2], c, rect=(0, 0, shape.n, shape.m))
 
     def multiply(self, kernel: Kernel, padded: Shape, **uniforms: float) -> None:
-        """A dispatch with an invocation for every element of C."""
+        """Dispatch an invocation for every element of C."""
         self.dispatch(kernel, self.buffers, groups_for(padded, kernel), uniforms=uniforms)

@@ -73,7 +73,7 @@ class Tile:
 
     @property
     def region(self) -> Region:
-        """Its elements."""
+        """The elements of the tile."""
         rows, columns = self.rows, self.columns
         return Region(rows.start, columns.start, rows.length, columns.length)
 
@@ -123,7 +123,7 @@ class TiledProduct(PlanBuilder):
         unrolled: int = LARGEST_SIZE,
         sides: tuple[list[Segment], ...] = (),
     ) -> None:
-        """The operands and their textures; the method draws.
+        """Make the operands and their textures; the method draws.
 
         split: 1 for one element per texel; 2 if a texel holds elements of two rows and two columns.
         block: the inner dimension is padded to a multiple of it, in texels. packing: None for one

@@ -122,7 +122,7 @@ def _drawn(
 
 
 class _RowPacked(TiledProduct):
-    """B is stored transposed."""
+    """The builder of a product with packed rows, whose B is stored transposed."""
 
     def fill(self, matrix: Matrix, tile: Tile, transposed: bool) -> Texture:
         """The texture of a tile, filled; of B with one column per row of texels.
@@ -140,7 +140,7 @@ class _RowPacked(TiledProduct):
         return texture
 
     def coordinates(self, rows: float, columns: float, *places: Any) -> dict[int, Any]:
-        """For B, the four rows of its texture that a fragment reads, as s, t, r and q.
+        """The coordinates; for B, the four rows that a fragment reads, as s, t, r and q.
 
         They are 4j + 0.5 to 4j + 3.5, where the fragment's centre is at x = j + 0.5.
         """

@@ -1,4 +1,4 @@
-"""Prefix sums by Hillis and Steele's scan: each pass adds what lies twice as far to the left.
+"""Prefix sums by Hillis and Steele's scan, with twice the distance in each pass.
 
 Element j of the result is the sum of the elements up to the j-th one. A loop does this with one
 addition for each element, but every addition waits for the one before it. Hillis and Steele gave
@@ -6,9 +6,10 @@ all elements a processor each: in step i, every one adds the element 2ⁱ to its
 one. After step i each has the sum of the 2ⁱ⁺¹ elements that end with it.
 
 That is many more additions than the loop has, but no fragment waits for another, and none writes
-anywhere but to its own texel. Horn used the scan to drop the unwanted elements of a stream: the
-prefix sums of what is wanted say where each one goes. Ray tracers, collision tests and Marching
-Cubes needed that, since a fragment program can only write as many elements as it has fragments.
+anywhere but to its own texel. Horn used the scan to drop the unwanted elements of a stream. With 1
+for each wanted element and 0 for the others, the prefix sums give the places of the wanted ones.
+Ray tracers, collision tests and Marching Cubes needed that, since a fragment program can only write
+as many elements as it has fragments.
 
 The kernel is in Brook. It gathers the element to the left, asks for its own position by indexof,
 and has the distance as a number, which depends on the iteration. So all passes are one loop, in

@@ -78,12 +78,12 @@ def reduced_size(n: int) -> int:
 
 
 def reduce(p: PlanBuilder, x: Texture, y: Texture, opcode: str) -> None:
-    """Combine all texels of the square x in the one at (0, 0); y is alike."""
+    """Combine all texels of the square x in the one at (0, 0). y: a texture like x."""
     size = x.extent.width
     program = load_program("reduction/reduce.fp.j2", opcode=opcode)
     with p.repeat(size.bit_length() - 1) as i:
         side = size // 2 >> i
-        # The centre of fragment j is at j + 0.5; those of texels 2j and 2j + 1 at 2j + 0.5 and 1.5.
+        # Fragment j has its centre at j + 0.5, and reads the centres 2j + 0.5 and 2j + 1.5.
         four = [
             Texels(s, t, width=2 * side, height=2 * side) for t in (-0.5, 0.5) for s in (-0.5, 0.5)
         ]

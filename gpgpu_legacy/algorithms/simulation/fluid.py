@@ -4,8 +4,8 @@ A time step has four parts, each of them passes that draw a rectangle. *Advect*:
 where its fluid came from, and takes the velocity, and the smoke, that were there. It asks backwards
 since a fragment cannot write to any other texel than its own; Stam's method is stable for the same
 reason. *Rise*: smoke pushes the fluid upwards, and a source adds smoke. *Pressure*: Jacobi's steps
-solve Poisson's equation, whose right side says where more flows in than out. *Project*: the slope
-of the pressure is taken from the velocity, and the fluid is incompressible again.
+solve Poisson's equation, whose right side says where more flows in than out. *Project*: the
+gradient of the pressure is subtracted from the velocity, and the fluid is incompressible again.
 
 Harris draws the box's walls as lines that negate the velocity beside them. Here a ring of texels
 around the grid stays 0, and the pressure beyond a wall is that beside it, as CLAMP_TO_EDGE has it.
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BUOYANCY = 0.06
-"""What a unit of smoke adds to the velocity, in texels a unit of time, in a unit of time."""
+"""The acceleration by a unit of smoke, in texels per squared unit of time."""
 
 FADES = 0.995
-"""What is left of the smoke after a time step."""
+"""The share of the smoke that is left after a time step."""
 
 
 @algorithm(
@@ -128,7 +128,7 @@ def fluid(
 
 
 def _flowed(source: NDArray[Any], steps: int, passes: int, time_step: float) -> NDArray[Any]:
-    """The same by NumPy."""
+    """The smoke after all time steps, by NumPy."""
     import numpy as np
 
     n, ring = len(source), ((1, 1), (1, 1), (0, 0))

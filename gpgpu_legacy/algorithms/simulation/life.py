@@ -4,12 +4,13 @@ A dead cell with three living neighbours comes to life. A living cell with two o
 All others are dead in the next generation. It is the simplest of the simulations whose state is a
 texture. Cells of 8 bits are enough for it, so it ran on graphics hardware before there were floats
 in fragments: James animated textures by such cellular automata in 2001. Harris et al. put real
-numbers in the cells a year later, and had boiling and convection.
+numbers in the cells a year later, and simulated boiling and convection.
 
 A fragment looks up its own cell and the eight neighbours. The texture repeats, which makes the grid
-a torus. Only 2D textures do, with coordinates from 0 to 1, so the program is told the size of a
-texel. It computes all coordinates before the first lookup, since each lookup that depends on the
-one before is an indirection, and chips allowed few. Two textures alternate.
+a torus. Rectangle textures do not repeat, so this is a 2D one with coordinates from 0 to 1, and the
+program is told the size of a texel. It computes all coordinates before the first lookup, since each
+lookup that depends on the one before is an indirection, and chips allowed few. Two textures
+alternate.
 
 There is a pass for each generation, and each looks up nine texels for each cell.
 
@@ -73,7 +74,7 @@ def life(
 
 
 def _lived(cells: Any, generations: int) -> Any:
-    """The same generations by NumPy."""
+    """The cells after all generations, by NumPy."""
     import numpy as np
 
     for _ in range(generations):

@@ -16,7 +16,7 @@ velocities change by a whole one, places move by the other half. It needs the fo
 errs by the square of the step, and, run backwards, comes back to where it was.
 
 The kernels are in Brook. The number of bodies in a pass is the length of a loop, so it is compiled
-into the kernel; the first of them depends on the iteration. If b does not divide n, a last pass has
+into the kernel; the first body depends on the iteration. If b does not divide n, a last pass has
 the rest.
 
 A time step has n / b + 2 passes, rounded up, and n² + 4n + 2·n²/b lookups.
@@ -102,7 +102,7 @@ def n_body(
 
 
 def _moved(bodies: Any, velocities: Any, steps: int, step: float, softening: float) -> Any:
-    """The same by NumPy."""
+    """The bodies and velocities after all time steps, by NumPy."""
     x, v, masses = bodies[:, :3].copy(), velocities.copy(), bodies[:, 3]
     for _ in range(steps):
         x += step / 2 * v
@@ -115,7 +115,7 @@ def _moved(bodies: Any, velocities: Any, steps: int, step: float, softening: flo
 
 
 def _disc(rng: Any, shape: tuple[int, ...]) -> Any:
-    """A disc of bodies in a spiral, a little thick, with the mass 1 in all."""
+    """Bodies in a spiral that fills a thin disc, with a total mass of 1."""
     import numpy as np
 
     n = shape[0]

@@ -84,7 +84,10 @@ def bitonic_sort(
 def _column_or_row(
     elements: LoopExpression, width: int, value: Any
 ) -> tuple[LoopExpression, LoopExpression, int, int]:
-    """A value that many elements further on: along the row if it is long enough, else upwards."""
+    """A parameter for a number of elements: in x along the row if they fit there, else in y.
+
+    value: a function of the number of texels along that axis.
+    """
     return (
         elements.map(lambda k: value(k) if k < width else 0.0),
         elements.map(lambda k: value(k // width) if k >= width else 0.0),

@@ -1,8 +1,8 @@
 """The fast Fourier transform in Stockham's order: nothing is shuffled, before or after.
 
 A transform of n complex numbers is made of two transforms of n / 2, of the even and of the odd
-elements. Each result is a sum of one element of either half, of which the second is first turned
-by an angle. Doing this log₂ n times takes n log₂ n steps in place of n².
+elements. Each result is the sum of one element of each half; the second one is first turned by an
+angle. Doing this log₂ n times takes n log₂ n steps in place of n².
 
 The transform that most books print works in place and leaves its results in bit-reversed order. A
 fragment program cannot work in place anyway, since it may not read the texture that it draws to.

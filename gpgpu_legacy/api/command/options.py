@@ -1,8 +1,8 @@
 """click's options and arguments, made from annotations.
 
-A parameter of a command that is annotated with an Option or an Argument is one of the command; so
-is one that is annotated with the words of an Option. So is each field of a dataclass that is a
-parameter's type: the command then receives an instance.
+A parameter becomes an option or an argument of the command if its annotation has an Option, an
+Argument, or the words of an Option. If its type is a dataclass, each field becomes one, and the
+command receives an instance.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ WRITTEN = frozenset({"--animate", "--heat-map", "--output", "--plot", "--record"
 
 
 PICTURE, FILM, RECORD = "FILE.png|svg|pdf", "FILE.png|gif", "FILE.json"
-"""The help's words for files: a picture with lines, one that may be animated, and results."""
+"""Placeholders of files in the help: a chart, a picture that may be animated, and results."""
 
 Names = Iterator[tuple[str, str]]
 """Values of an option, each with a short description."""
 
 
 class Option:
-    """An option, in an annotation, in the words of its help.
+    """The words of an option, in an annotation.
 
     words: its names, if they differ from its parameter's; the placeholder of its value; the help;
     and the function that lists the values which a shell offers.
@@ -53,7 +53,7 @@ class Argument(Option):
 
 
 def parameters_in(group: Any) -> Iterator[click.Parameter]:
-    """The options and arguments that a dataclass stands for."""
+    """The options and arguments of a dataclass's fields."""
     types = get_type_hints(group, include_extras=True)
     for field in fields(group):
         yield built(field.name, types[field.name], field.default)
@@ -62,7 +62,7 @@ def parameters_in(group: Any) -> Iterator[click.Parameter]:
 def built(name: str, annotation: Any, default: Any) -> click.Parameter:
     """The option or the argument of a parameter of this name, annotation and default.
 
-    A flag that is set may be unset.
+    A flag that is True by default also has a --no- form.
     """
     kind, *words = get_args(annotation)
     is_argument = isinstance(words[0], Argument)

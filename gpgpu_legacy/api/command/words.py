@@ -1,4 +1,4 @@
-"""Shared by commands: the words of a verb, and options that several have.
+"""What commands share: the words of a verb, and options that several commands have.
 
     run hall-carr-hart-multi n=1024 block=32 A=a.npy
     bench larson-mcallister jacobi n=256,512
@@ -60,11 +60,11 @@ def warn_if_busy(share: float | None) -> None:
 
 
 PAPER_SIZE, PAPER_BLOCK = 1024, 32  # the example of Hall, Carr & Hart's Section 5.3
-QUICK_SIZE = 256  # for what computes or simulates a product: any executor answers within seconds
+QUICK_SIZE = 256  # of computed or simulated products: any executor answers within seconds
 ROUNDS, BUDGET_S = 5, 60.0  # of measurements; a test compares them with those of measure/
 TABLES_BUDGET_S = 15.0  # enough for a GPU; slow drawings in software are left out
 
-# The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
+# The names in isa/arithmetic.py, which imports NumPy.
 ARITHMETICS = "fp32, fp24, fp24-chop, fp16, fp16-chop, fx12, fx12-chop, rc9, rc9-chop, ff8"
 
 ExecutorName = Annotated[str, "NAME", "What runs it; see `gpgpu-legacy doctor`.", executor_names]
@@ -187,7 +187,7 @@ class Job:
 
     @cached_property
     def what(self) -> str:
-        """The WHAT."""
+        """The only WHAT; InputError for none or several."""
         whats, _ = split(self.words)
         if len(whats) != 1:
             problem = f"{', '.join(whats)} are given" if whats else "no WHAT is given"
@@ -198,9 +198,9 @@ class Job:
         return whats[0]
 
     def programs(self) -> list[str]:
-        """The WHAT, if each is a program: FILE.fp, FILE.cg:entry, a text, or - for standard input.
+        """All WHAT, if each is a program: FILE.fp, FILE.cg:entry, a text, or - for standard input.
 
-        Else none.
+        If one is not, the list is empty. Raises InputError for programs with parameters.
         """
         whats, given = split(self.words)
         if not all(what == "-" or is_program(what) for what in whats):
@@ -222,7 +222,7 @@ class Job:
 
     @cached_property
     def built(self) -> tuple[Pipeline, dict[str, Any]]:
-        """The pipeline, and the inputs from files, or those that a program's run had."""
+        """The pipeline, and its inputs: from files, or those in the run of a Brook program."""
         if self.brook:
             from gpgpu_legacy.api.host.program import recorded
 
@@ -272,7 +272,7 @@ class Jobs:
         return [pipeline for pipeline, _ in self.cases(*default)]
 
     def cases(self, *default: str) -> list[tuple[Pipeline, dict[str, Any]]]:
-        """The same, each with its inputs from files."""
+        """The pipelines of `pipelines`, each with its inputs from files."""
         whats, given = split(self.words)
         algorithms = [find_algorithm(what) for what in dict.fromkeys(whats or default)]
         if not algorithms:
@@ -318,7 +318,7 @@ _OPTIONS = ("executor", "exact", "arithmetic", "repeat", "seed", "chip", "output
 
 
 def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, dict[str, Any]]:
-    """A pipeline, and its inputs from files, whose sizes it has."""
+    """A pipeline and its inputs from files, with sizes that fit them."""
     from gpgpu_legacy.algorithms.algorithm import ITERATIONS
     from gpgpu_legacy.api.arrays import read_inputs
     from gpgpu_legacy.api.pipeline import Pipeline
@@ -350,7 +350,7 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
 
 
 def asked() -> dict[str, Any]:
-    """The options that may stand anywhere: of how texts are compiled."""
+    """The options of how texts are compiled, which may stand anywhere in a call."""
     return click.get_current_context().find_root().obj or {}
 
 

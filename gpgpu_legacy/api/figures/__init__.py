@@ -1,4 +1,4 @@
-"""The output of passes as pictures: sheets, animations, heat maps, and pictures in files.
+"""The verb `figure`: the output of passes in sheets and animations; and picture files.
 
-Everything here draws given values; code that runs or simulates a plan lives in api/.
+figure.py runs the plan; the other modules draw, read and write given values.
 """

@@ -1,7 +1,7 @@
 """The verb `figure`: a plan's passes as pictures, side by side or one after another.
 
 It runs the plan, and keeps the output of its passes. The sheet and the animation show the same
-numbers in one way.
+numbers in the same way.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from gpgpu_legacy.runtime.observed import (
 )
 
 _LEAST_SIDE = 256  # pixels along the longer side of a picture whose scale is not given
-_GROUND: Colour = (252, 252, 249)  # around what is smaller than the largest texture
+_GROUND: Colour = (252, 252, 249)  # around textures smaller than the largest
 _MARK: Colour = (179, 38, 30)
 _GAP = 4  # pixels between channels
 _LEAST_MARKED = 4  # pixels along a texel, so that a mark hides no texel
@@ -59,7 +59,7 @@ def _pictures(
     from gpgpu_legacy.present.pixel_text import captioned, width_of
 
     bars = [
-        # A scale of two numbers needs none.
+        # A scale of two numbers needs no bar.
         one.scale if one.channels and one.scale.kind is not ScaleKind.TWO else None
         for one in shown
     ]
@@ -80,7 +80,7 @@ def _pictures(
 
 
 def _picture(shown: ShownPanel, size: tuple[int, int], *, marked: bool) -> RGB:
-    """A texture in the middle of a picture of that height and width, as large as possible."""
+    """A texture as large as possible, centred in a picture of this height and width."""
     panel, channels, _, scale = shown
     thin = panel.texels.repeat(panel.stretch[1], axis=0).repeat(panel.stretch[0], axis=1)
     pictures = [scale.colours(thin[::-1, :, c]) for c in channels] or [texel_picture(thin)]
@@ -104,13 +104,13 @@ def _picture(shown: ShownPanel, size: tuple[int, int], *, marked: bool) -> RGB:
 
 
 def _size(panel: Panel) -> tuple[int, int]:
-    """Columns and rows of a panel, with the repeated ones of a very long texture."""
+    """The columns and rows of a panel, stretched if the texture is very long."""
     (across, up), (wide, high) = panel.size, panel.stretch
     return across * wide, up * high
 
 
 def _mark(picture: RGB, rect: Rect, texel: Sequence[int]) -> None:
-    """A line along the inner edge of a rectangle of texels; row 0 is at the bottom."""
+    """Draw a line along the inner edge of a rectangle of texels; row 0 is at the bottom."""
     (wide, high), height = texel, picture.shape[0]
     left, right = rect.x * wide, (rect.x + rect.width) * wide
     top, bottom = height - (rect.y + rect.height) * high, height - rect.y * high
@@ -122,9 +122,9 @@ def _mark(picture: RGB, rect: Rect, texel: Sequence[int]) -> None:
 class Figure:
     """The output of a plan's passes, for a sheet or an animation.
 
-    passes: the plan's number. inputs: the textures with inputs that these passes read. panels: the
-    output of the passes, in order. on_sheet: the numbers of the passes that a sheet shows. turns:
-    for each texture that passes write, the ones with which it alternates, including itself.
+    passes: how many the plan has. inputs: the textures with inputs that these passes read.
+    panels: the output of the passes, in order. on_sheet: the numbers of the passes that a sheet
+    shows. turns: for each texture that passes write, itself and those with which it alternates.
     """
 
     plan: str
@@ -150,7 +150,7 @@ class Figure:
     def plot(self, path: Path | str) -> None:
         """Write the sheet.
 
-        path: a .png, .svg or .pdf; InputError if that is not possible.
+        path: a .png, .svg or .pdf. Raises InputError for another, or one that cannot be written.
         """
         check_figure(path)
         path = Path(path)
@@ -167,7 +167,8 @@ class Figure:
     def animate(self, path: Path | str, options: AnimationOptions | None = None) -> None:
         """Write the passes one after another, as a .gif, or as an APNG in .png or .apng.
 
-        path: of the file. options: AnimationOptions. Raises InputError if that is not possible.
+        path: the file. options: AnimationOptions. Raises InputError for another suffix, a file that
+        cannot be written, and too many pixels.
         """
         how = options or AnimationOptions()
         write = animation_writer(Path(path), how.frame_ms, max(how.frame_ms, how.last_ms))
@@ -189,10 +190,10 @@ class Figure:
 
     @property
     def film(self) -> tuple[Panel, ...]:
-        """The panels of an animation: of each pass, the first texture that it wrote.
+        """The panels of an animation: the first texture that each pass wrote.
 
-        It begins with inputs in textures that alternate with those. If several passes write
-        textures of the last one's size and format, and none is named, it shows only those.
+        Inputs in textures that alternate with these come first. If several panels have the size and
+        format of the last, and no textures are named, only these panels are shown.
         """
         after = list({panel.number: panel for panel in reversed(self.panels)}.values())[::-1]
         firsts = {name for panel in after for name in self.turns[panel.texture.name]}
@@ -202,9 +203,9 @@ class Figure:
 
     @public
     def channels(self, texture: Texture) -> tuple[int, ...]:
-        """The channels that are shown; none if it is shown as a picture.
+        """The channels of a texture that are shown; none if it is shown as a picture.
 
-        texture: of the plan.
+        texture: one of the plan's.
         """
         count = texture.format.channels
         if count == 1:
@@ -219,7 +220,7 @@ class Figure:
 
     @cached_property
     def _varying(self) -> Mapping[tuple[str, ...], tuple[int, ...]]:
-        """The channels in which texels differ, over textures that alternate."""
+        """For each group of textures that alternate, the channels in which texels differ."""
         texels: dict[tuple[str, ...], list[F32]] = {}
         for panel in (*self.inputs, *self.panels):
             if panel.texture.format.channels > 1:
@@ -228,9 +229,9 @@ class Figure:
         return {names: _varying_channels(arrays) for names, arrays in texels.items()}
 
     def shown(self, panels: Sequence[Panel]) -> list[ShownPanel]:
-        """How some panels are shown together, with the name of the scale of each one's values.
+        """The panels with their channels and scales, as they are shown together.
 
-        panels: of the figure. Written textures that alternate share one; inputs have their own.
+        panels: of the figure. Written textures that alternate share a scale; inputs have their own.
         """
         written = {panel.texture.name for panel in self.panels}
         parts = [(p, self.channels(p.texture), self._scale_name(p, written)) for p in panels]
@@ -258,7 +259,7 @@ def _varying_channels(arrays: Sequence[F32]) -> tuple[int, ...]:
 # The verb ---------------------------------------------------------------------------------------
 
 MOST_BYTES = 256 << 20
-"""The most bytes of texels that a figure keeps; of more, it shows fewer passes."""
+"""The most bytes of texels that a figure keeps; it shows fewer passes if they have more."""
 
 
 def figure(
@@ -269,10 +270,11 @@ def figure(
 ) -> Figure:
     """Run a plan, and keep the output of its passes for pictures.
 
-    inputs, how: as for `run`. A figure keeps MOST_BYTES of texels, and therefore fewer passes of
-    large textures.
+    inputs, how: as for `run`. A figure keeps at most MOST_BYTES of texels, and therefore fewer
+    passes of large textures.
 
-    Raises InputError for a texture that no pass writes, and if no pass writes any.
+    Raises InputError for a texture that no pass writes, for an unknown `after`, if no pass writes a
+    texture, and if two passes are too large to keep.
     """
     options = options or FigureOptions()
     request = Request.of(p, inputs, **how).settled()

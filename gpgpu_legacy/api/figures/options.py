@@ -1,4 +1,4 @@
-"""The options of figures and animations, which the command line has, too."""
+"""The options of figures and animations, for Python and for the command line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Annotated
 from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, as_positive
 
-_SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers slow down what is faster
+_SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers lengthen shorter frames
 
 LEAST_PASSES = 2
-"""The first and the last."""
+"""The least number of passes that are shown: the first and the last."""
 
 
 class TexelsShown(Enum):
@@ -31,7 +31,7 @@ class TexelsShown(Enum):
 @public
 @dataclass(frozen=True)
 class FigureOptions:
-    """The subject of a figure; of many passes it shows the first, the last and some between.
+    """What a figure shows; of many passes, it shows the first, the last and some between.
 
     Ping-pong textures share a value scale. Clears are shown if they are asked for, and where
     nothing else is drawn.

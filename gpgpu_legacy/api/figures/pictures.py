@@ -1,9 +1,9 @@
 """Pictures: the one reader of untrusted picture files, and the drawing of texels.
 
-Only the reader that its suffix names opens a file, so that a file's content cannot start another of
-Pillow's many readers. A picture's size is known from its header before it is decoded. A picture's
-first row is its top and a texture's row 0 its bottom, so pictures are flipped when they are read
-and when they are written.
+A file is opened only by the reader that its suffix names, so that its content cannot start another
+of Pillow's many readers. A picture's size is known from its header before it is decoded. A
+picture's first row is its top and a texture's row 0 its bottom, so pictures are flipped when they
+are read and when they are written.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FORMATS = {
     ".pgm": "PPM",
     ".ppm": "PPM",
 }
-"""Pillow's name of the format for a suffix."""
+"""Pillow's name for the format of each suffix."""
 
 MOST_PIXELS = 2**26
-"""Of a picture: 8192². As float32, red, green, blue and alpha of these take 1 GiB."""
+"""The most pixels of a picture: 8192². As float32 with four channels, they take 1 GiB."""
 
 _ALLOWED = f"at most {MOST_PIXELS} are read"
 
@@ -45,16 +45,16 @@ _DEEP = {"I;16": 65535.0, "I;16L": 65535.0, "I;16B": 65535.0, "I": 65535.0, "F":
 """The value of white in Pillow's grey modes of more than eight bits."""
 
 _READABLE = 256
-"""The longer side in pixels to which a small picture is enlarged, or a little less."""
+"""The most pixels along the longer side of a small picture that is enlarged."""
 
 
 # Reading -----------------------------------------------------------------------------------------
 
 
 def read_picture(file: BinaryIO, path: Path) -> F32:
-    """Red, green, blue and alpha of each pixel from 0 to 1: (H, W, 4), the bottom row first.
+    """Read the red, green, blue and alpha of pixels, from 0 to 1: (H, W, 4), the bottom row first.
 
-    Of several pictures, the first. A grey one has r = g = b.
+    Of several pictures in a file, it reads the first. A grey picture has r = g = b.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -87,7 +87,8 @@ def read_picture(file: BinaryIO, path: Path) -> F32:
 def png_of(texels: F32, scale: int = 1) -> Write:
     """A function that writes texels into a file as a PNG, drawn by `texel_picture`.
 
-    scale: pixels along each side of a texel. InputError for more than MOST_PIXELS, and for none.
+    scale: pixels along each side of a texel. Raises InputError for no pixels, and if the
+    enlarged picture has more than MOST_PIXELS.
     """
     from PIL import Image
 

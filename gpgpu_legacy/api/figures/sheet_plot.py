@@ -33,16 +33,17 @@ if TYPE_CHECKING:
 
 
 LONGEST = 8
-"""The most times that a picture is longer than wide; texels of longer textures are stretched."""
+"""The largest ratio of a picture's sides; the texels of longer textures are stretched."""
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
     """A texture after a pass, or with an input before the first pass.
 
-    place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
-    or `clear`; for an input, its name. rect: the part of the texels that was drawn or copied, if
-    not all. texels: (rows, W, channels) float32, row 0 first, of the whole texture.
+    place: the position of the pass; None for an input. what: the file name of the program or
+    kernel, or `copy` or `clear`; for an input, its name. rect: the part of the texels that was
+    drawn or copied, if not all. texels: (rows, W, channels) float32, row 0 first, of the whole
+    texture.
     """
 
     place: PassPlace | None
@@ -75,7 +76,7 @@ class Panel:
 
 
 class ShownPanel(NamedTuple):
-    """A panel with the channels that are shown, none for a picture, and their scale, named."""
+    """A panel, the channels that are shown (none for a picture), and their scale and its name."""
 
     panel: Panel
     channels: tuple[int, ...]
@@ -84,14 +85,14 @@ class ShownPanel(NamedTuple):
 
     @property
     def layout(self) -> tuple[int, int]:
-        """Its pictures, one for each channel, r and g above b and a: columns and rows."""
+        """The columns and rows of its pictures: one for each channel, r and g above b and a."""
         count = len(self.channels) or 1
         return min(count, 2), ceil(count / 2)
 
 
-# Lengths are in inches, of text in points.
+# Lengths are in inches, sizes of text in points.
 _BOX = 2.05  # the width of a panel's picture
-_LABELS, _GAP = 0.6, 0.3  # of a panel: its words, and the room between two
+_LABELS, _GAP = 0.6, 0.3  # the words of a panel, and the space between panels
 _BAR_ROW = 0.55
 _SMALL, _NAME = 7.5, 9.0
 _POINTS = 72  # in an inch
@@ -109,9 +110,9 @@ _EDGE = "#9a9a94"
 
 
 def sheet(shown: Sequence[ShownPanel], title: str, words: tuple[str, str]) -> Drawn:
-    """The panels in rows, a head above them, and value scales below.
+    """Draw the panels in rows, with a head above them, and value scales below.
 
-    words: below the title, before and after the sizes.
+    words: the line below the title, before and after the sizes.
     """
     bars: dict[str, ColourScale | Colour] = {one.name: one.scale for one in shown if one.channels}
     if not all(np.isfinite(one.panel.texels).all() for one in shown):
@@ -147,7 +148,7 @@ def sheet(shown: Sequence[ShownPanel], title: str, words: tuple[str, str]) -> Dr
 
 
 def _draw_panel(place: SubFigure, shown: ShownPanel, *, has_size: bool) -> None:
-    """Its channels, below its name and above what drew it."""
+    """Draw a panel's channels, with its name above and what drew it below."""
     panel, channels, _, scale = shown
     name, what = _labels(panel)
     place.suptitle(name, fontsize=_NAME, weight="bold", color=INK)
@@ -176,9 +177,9 @@ def _framed(axes: Axes) -> Axes:
 def _draw_texels(
     axes: Axes, panel: Panel, channel: int | None, scale: ColourScale, points: float
 ) -> None:
-    """A channel in the colours of its scale, or a texture as a picture. points: its width.
+    """Draw a channel in the colours of its scale, or a texture as a picture.
 
-    The part that was drawn has a frame.
+    The part that the pass drew has a frame. points: the width of the picture.
     """
     from matplotlib.patches import Rectangle
 
@@ -200,7 +201,7 @@ def _draw_texels(
 
 
 def _draw_bar(axes: Axes, bar: ColourScale | Colour) -> None:
-    """A value scale, its ends and 0 or the middle labelled, or the only two values; or a colour."""
+    """Draw a colour, or a value scale with labels: its ends and 0 or the middle, or two values."""
     if not isinstance(bar, ColourScale):
         axes.set_facecolor(hex_of(bar))
         return
@@ -220,7 +221,7 @@ def _draw_bar(axes: Axes, bar: ColourScale | Colour) -> None:
 
 
 def _columns(count: int, width: float, height: float) -> int:
-    """A number of columns for a sheet about as wide as a screen, with few empty places."""
+    """The number of columns for a sheet with a screen's proportions and few empty places."""
 
     def badness(columns: int) -> float:
         rows = ceil(count / columns)
@@ -254,9 +255,9 @@ def _size(panel: Panel) -> str:
 
 
 def _draw_numbers(axes: Axes, values: F32, colours: RGB, scale: ColourScale, side: float) -> None:
-    """Each value on the scale in its cell, with as many digits of the scale's largest one as fit.
+    """Print each value on the scale in its cell, with as many digits as fit.
 
-    side: of a cell, in points.
+    The digits are counted from the scale's largest value. side: the side of a cell, in points.
     """
     largest = max(abs(scale.low), abs(scale.high)) or 1.0
     for digits in (4, 3, 2, 1):

@@ -69,10 +69,10 @@ class ExpressionCompiler:
             }
         ]
         self.functions, self.named = dict[str, Lvalue](), set[str]()
-        self.objects: list[str] | None = None  # of a function; None outside of functions
+        self.objects: list[str] | None = None  # in a function, their names; else None
 
     def at(self, node: Any, compile_: Callable[[Any], Any]) -> Any:
-        """What the function makes of a node; what it raises is said with the node's place."""
+        """Compile a node with a function, whose errors get the place of the node."""
         try:
             return compile_(node)
         except (GpgpuLegacyError, MemoryError):
@@ -97,7 +97,7 @@ class ExpressionCompiler:
         return kind
 
     def sized(self, kind: Type) -> Type:
-        """The type, if a program has room for an object of it."""
+        """The type; HostError if a program has no room for an object of it."""
         if not 0 <= kind.size <= MOST_BYTES:
             raise HostError(f"{kind} has {kind.size} bytes; at most {MOST_BYTES} are there")
         return kind
@@ -111,14 +111,14 @@ class ExpressionCompiler:
         return f"({name} := {name} or new({kind.size}))"
 
     def constant(self, e: c.Expression) -> int:
-        """The number that an expression is."""
+        """The value of a constant expression; an error for any other."""
         number = converted(self.value(e), LONG).constant
         if number is None:
             raise self.error("this must be known before the program runs", e.at)
         return int(number)
 
     def declared(self, d: c.Declaration, *, decays: bool = False) -> Type:
-        """The type of what is declared. decays: an array is a pointer to its first element."""
+        """The type of a declaration. decays: whether an array becomes a pointer to its start."""
         if d.prototype is not None:
             return Pointer(self.function(d.type, d.pointers, d.prototype))
         kind = self.shaped(d.type, d.pointers, d.dimensions[decays:])
@@ -148,14 +148,14 @@ class ExpressionCompiler:
         return place
 
     def place(self, e: c.Expression) -> Lvalue:
-        """The place that an expression names."""
+        """The place that an expression names; an error if it cannot be assigned to."""
         place = self.resolved(e)
         if not isinstance(place, Lvalue) or place.constant is not None:
             raise self.error("this cannot be assigned to; name a variable", e.at)
         return place
 
     def truth(self, e: c.Expression) -> Value:
-        """An expression's truth."""
+        """An expression as a condition: its code is true or false in Python."""
         match e:
             case c.Binary(operator="&&" | "||"):
                 word = "and" if e.operator == "&&" else "or"
@@ -273,7 +273,7 @@ class ExpressionCompiler:
         return Value(stored(place, value), place.type)
 
     def assignment(self, e: c.Assign) -> tuple[Lvalue, Value]:
-        """Where an assignment stores, and what."""
+        """The place of an assignment, and the value that it stores there."""
         place = self.place(e.target)
         if e.operator == "=":
             return place, converted(self.value(e.value), place.type)
@@ -316,7 +316,7 @@ class ExpressionCompiler:
         return self._kept(f"{callee.code}({given})", of.result)
 
     def _kept(self, code: str, kind: Type) -> Value:
-        """A value of this code; of a struct, whose code gives bytes, the address of a copy."""
+        """A value of this code. The code of a struct gives bytes, which a new object stores."""
         if isinstance(kind, CStruct):
             code = f"write({code}, {self.new(kind)})"
         return Value(code, kind)
@@ -346,7 +346,7 @@ class ExpressionCompiler:
         return value.code if isinstance(kind, StreamType) else settled(converted(value, to))
 
     def _kernel(self, name: str, e: c.Call) -> Value:
-        """A kernel's call. A reduction's result that is no stream is stored in a variable."""
+        """A kernel's call. A reduction to a number or a vector stores it in a variable."""
         written, codes = self.kernels.get(name, ()), [repr(name)]
         place: Lvalue | None = None
         if len(e.arguments) != len(written):
@@ -362,5 +362,5 @@ class ExpressionCompiler:
             return Value(code, VOID)
         if isinstance(place.type, CStruct):
             return Value(f"write(pack({place.type.form!r}, *{code}), {place.code})", VOID)
-        number = Value(code, FLOAT, is_exact=False)  # so it is refused if it is a vector
+        number = Value(code, FLOAT, is_exact=False)  # so that rounding it refuses a vector
         return Value(stored(place, converted(number, place.type)), VOID)

@@ -39,21 +39,21 @@ from gpgpu_legacy.languages.c import syntax as c
 
 
 class Compiler(ExpressionCompiler):
-    """Compiles a program: `lines` is the Python, each with the place of its statement.
+    """Compiles a program to `lines` of Python, each with the place of its statement in C.
 
-    No name of the program is one of Python's: those are numbered.
+    The names in Python are numbered, so that no name of the program has a meaning there.
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.lines: list[tuple[str, Span]] = []
-        self._started: list[tuple[str, Span]] = []  # what fills the program's own variables
+        self._started: list[tuple[str, Span]] = []  # sets static and global variables
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
-        self._loops: list[c.For | str] = []  # str: the entry of a switch or of labels
-        self._labels: dict[str, str] = {}  # with the code of what jumps there
+        self._loops: list[c.For | str] = []  # str: the variable of a switch or of labels
+        self._labels: dict[str, str] = {}  # the code of a jump to each
 
     def compile(self) -> None:
-        """Compile all of the program, and what it uses of the library."""
+        """Compile all of the program, and the functions of the library that it uses."""
         library = self._items(library_text(), is_own=False)
         scopes, functions = [*self.scopes], {**self.functions}
         for f in self._items(self.unit.items).values():
@@ -67,7 +67,7 @@ class Compiler(ExpressionCompiler):
         self.lines += [("if 1:", self._place_of), *self._started]
 
     def _items(self, items: Sequence[c.Item], *, is_own: bool = True) -> dict[str, c.Function]:
-        """Declare what a text has; returns its functions by name."""
+        """Declare the items of a text; returns its functions with bodies, by name."""
         self.scopes.append({})
         self.types |= {s.name: CStruct(s.name) for s in items if isinstance(s, c.Struct)}
         bodies = {
@@ -191,9 +191,10 @@ class Compiler(ExpressionCompiler):
             self.scopes[-1][d.name] = replace(place, constant=known)
 
     def _initialise(self, place: Lvalue, items: deque[Any], *, is_inner: bool = True) -> Any:
-        """Store the first of initial values, or one for each part; returns a known number.
+        """Store the next initial value, or one for each part of an array or a struct.
 
-        is_inner: braces are around, so that its own may be left out.
+        Returns the value if it is a known number. is_inner: whether the place is a part in braces,
+        so that its own braces may be left out.
         """
         kind, e = place.type, items.popleft()
         parts: Iterable[tuple[Type, int]] = ()
@@ -274,7 +275,10 @@ class Compiler(ExpressionCompiler):
         self._passed_on(entry, "break", "continue")
 
     def _entered(self, entry: str, body: Sequence[c.Statement], number: int) -> None:
-        """Statements, of which those before the label of this number are skipped."""
+        """Emit statements; at run time, those before the label of number `entry` are skipped.
+
+        number: the number of the last label before the statements.
+        """
         for s in body:
             if isinstance(s, c.Label | c.Target):
                 number += 1
@@ -286,7 +290,7 @@ class Compiler(ExpressionCompiler):
             self._depth -= 1
 
     def _passed_on(self, entry: str, *kinds: str) -> None:
-        """Jump from the loop around, if one of these jumps has left what was entered."""
+        """Emit each kind of jump again, for when it has left the switch or labels of `entry`."""
         for kind in kinds if self._loops else ():
             with self.indented(f"if {entry} == {kind!r}:"):
                 self._jump(c.Jump(kind))
@@ -323,7 +327,7 @@ class Compiler(ExpressionCompiler):
             self.emit(f"if not {self.truth(s.condition).code}: break")
 
     def _continue(self, s: c.For) -> None:
-        """What stands between two rounds of a loop."""
+        """Emit what runs between two trips of a loop."""
         self._place_of = s.at
         if not s.tests_first:
             self._test(s)

@@ -28,7 +28,7 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
 
 MOST_WIDTH = 1 << 16
-"""Characters of a field of printf, and of its digits."""
+"""The most characters of a field of printf, and of its precision."""
 
 _PRINTED = re.compile(
     r"%([-+ #0]*)(\*|\d{0,9})(?:\.(\*|\d{0,9}))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL
@@ -44,7 +44,7 @@ def taken(arguments: Iterator[Any]) -> Any:
 
 
 def printed(form: bytes, arguments: Iterator[Any], memory: ProgramMemory, most: int) -> bytes:
-    """The text of a format and its arguments. most: its bytes, or HostError."""
+    """The text of printf's format and arguments. Raises HostError for more than `most` bytes."""
     room = most - len(form)
 
     def within(match: re.Match[str]) -> str:
@@ -128,7 +128,7 @@ _BASES = {"d": 10, "u": 10, "o": 8, "x": 16, "X": 16}
 
 
 def scanned(source: Source, form: bytes) -> Iterator[bytes]:
-    """The fields that a format reads, as memory holds them."""
+    """The fields that scanf's format reads, in the bytes that memory holds."""
     for space, skipped, width, size, kind, plain in _READ.findall(form):
         if space or plain or kind[:1] not in {b"c", b"["}:
             while source.data[source.at : source.at + 1].isspace():
@@ -156,7 +156,7 @@ def scanned(source: Source, form: bytes) -> Iterator[bytes]:
 
 
 def _number(text: str, kind: str, size: str) -> bytes:
-    """A number that is read: an integer that is too large becomes the largest, as by strtol."""
+    """The bytes of a number; an integer that is too large becomes the largest, as in strtol."""
     if kind in "feEgG":
         return pack("=d", float(text)) if size else pack("=f", rounder()(rounded_once(text)))
     is_negative, digits = text[0] == "-", text.lstrip("+-").lower()
@@ -172,7 +172,7 @@ MOST_OUTPUT = 1 << 26
 """The most bytes that a program may print."""
 
 MOST_INPUT = 1 << 26
-"""The most bytes that a file which a program reads, or its standard input, may have."""
+"""The most bytes of a file that a program reads, and of its standard input."""
 
 STDIN, STDOUT, STDERR = ((1 << 64) - n for n in (1, 2, 3))  # addresses without an object
 
@@ -184,7 +184,7 @@ _MATH = (
 
 @cache
 def library_text() -> tuple[Item, ...]:
-    """What library.c declares: all functions, of which some have bodies."""
+    """The items of library.c: declarations of all functions, and the bodies of some."""
     return parse("", "", before=(get_data(__package__, "library.c") or b"").decode()).items
 
 
@@ -194,7 +194,7 @@ _AS_NUMPY = {
 
 
 def _as_c(name: str, rounded: Callable[[float], float]) -> Callable[..., float]:
-    """A function of Python's math, or NumPy's for what that lacks or refuses."""
+    """A function of Python's math, or NumPy's where math lacks it or refuses a value."""
     other = getattr(np, _AS_NUMPY.get(name, name))
     own = other if name in {"floor", "ceil", "trunc"} else getattr(math, name, other)
 
@@ -214,10 +214,10 @@ def library(  # noqa: PLR0915
     out: Callable[[int, bytes], object],
     stdin: Callable[[], bytes],
 ) -> dict[str, Callable[..., Any]]:
-    """The functions by name.
+    """The functions that library.c leaves to Python, by name.
 
-    folder: that of the files which the program may read. out: takes what it prints, with 1 for
-    stdout, 2 for stderr.
+    folder: the program may read its files. out: is called with 1 for stdout or 2 for stderr, and
+    the bytes that the program prints. stdin: returns all of standard input.
     """
     files: dict[int, Source] = {}
     put, read, string = memory.write, memory.read, memory.string

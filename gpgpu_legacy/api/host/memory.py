@@ -1,10 +1,12 @@
 """The memory of a running program, byte by byte: one block for each object.
 
-An address is a Python int: the block's number, shifted by 32, and the offset in it. So an access
-outside its object is an IndexError or a KeyError, and one through a null pointer or to a freed
-object a KeyError. Objects are APART blocks apart. What a program computes from a pointer stays
-within one block of the pointer's object, or is refused; an element's address, which is used at
-once, stays within REACH of such a pointer. So no access meets another object than its pointer's.
+An address is a Python int: the block's number in the high bits, and the offset in the low 32. So an
+access outside its object raises IndexError or KeyError, and one through a null pointer or to a
+freed object raises KeyError.
+
+Objects are APART blocks apart. A pointer that a program computes stays within one block of its
+object, or is refused. The address of an element is used at once, and stays within REACH of a
+pointer. So no access reaches any object but its pointer's.
 """
 
 from __future__ import annotations
@@ -25,17 +27,17 @@ OVERHEAD = 512
 """Bytes that Python keeps for an object: its block, views and entries in dicts."""
 
 APART = 20
-"""Blocks from an object to the next one. A multiple of 20 tells objects in an error's number."""
+"""Blocks from an object to the next one. A multiple of 20 in an error is thus an object's block."""
 
 REACH = 8 << 32
-"""Bytes from a pointer to what it is an index of: 32 bits of them, for elements of 8 bytes."""
+"""The most bytes from a pointer to an element: a 32-bit index times 8 bytes."""
 
 OPERATIONS = "new drop read write fill put copy aligned address moved functions"
 """The methods of ProgramMemory that generated code calls."""
 
 
 class HostError(Exception):
-    """What stops a program, in words; the place is that of the statement which runs."""
+    """An error that stops a program, in words; its place is that of the statement that runs."""
 
 
 def in_words(error: Exception) -> str:
@@ -96,7 +98,7 @@ class ProgramMemory:
         self.left -= size + OVERHEAD
 
     def give(self, size: int) -> None:
-        """Count no longer what `take` counted."""
+        """Undo the count of `take`."""
         self.left += size + OVERHEAD
 
     def _put(self, block: bytearray | bytes) -> int:
@@ -128,7 +130,7 @@ class ProgramMemory:
             self.give(len(self.blocks.pop(block)))
 
     def resized(self, address: int, size: int) -> int:
-        """As realloc."""
+        """Move an object to one of another size, as realloc does; returns its address."""
         new = self.new(size)
         if address:
             self.copy(address, min(size, len(self.blocks[address >> 32])), new)
@@ -136,7 +138,7 @@ class ProgramMemory:
         return new
 
     def span(self, address: int, size: int) -> memoryview:
-        """The bytes from an address on."""
+        """The bytes from an address on, as a view; IndexError beyond the object."""
         start = address & 0xFFFFFFFF
         view = self.views["B"][address >> 32][start : start + size]
         if len(view) != size:
@@ -144,25 +146,25 @@ class ProgramMemory:
         return view
 
     def read(self, address: int, size: int) -> bytes:
-        """The same, as a copy."""
+        """A copy of the bytes from an address on."""
         return bytes(self.span(address, size))
 
     def write(self, data: bytes | memoryview, address: int) -> int:
-        """Write bytes at an address, which is computed last, and returned."""
+        """Write bytes at an address; returns the address, which generated code computes last."""
         self.span(address, len(data))[:] = data
         return address
 
     def copy(self, source: int, size: int, address: int) -> int:
-        """Write the bytes at another address, which may be some of the same."""
+        """Copy bytes to another address; the two may overlap. Returns that address."""
         return self.write(self.span(source, size), address)
 
     def fill(self, address: int, byte: int, size: int) -> int:
-        """Write the byte so many times."""
+        """Write a byte `size` times; returns the address."""
         np.frombuffer(self.span(address, size), np.uint8)[...] = byte & 255
         return address
 
     def length(self, address: int, most: int = MOST_BYTES) -> int:
-        """The length of the string at an address: up to a zero, or so many bytes."""
+        """The length of the string at an address: up to a zero byte, but at most `most`."""
         block, start = self.blocks[address >> 32], address & 0xFFFFFFFF
         end = block.find(0, start, start + most)
         if end < 0 and start + most > len(block):
@@ -170,11 +172,11 @@ class ProgramMemory:
         return most if end < 0 else end - start
 
     def string(self, address: int, most: int = MOST_BYTES) -> bytes:
-        """The string at an address without its zero, or so many bytes of it."""
+        """The string at an address without its zero byte, but at most `most` bytes of it."""
         return self.read(address, self.length(address, most))
 
     def put(self, code: str, value: Any, address: int) -> Any:
-        """Write a number; returns it as it is now."""
+        """Write a number; returns it as it is stored."""
         views = self.views[code]
         view, at = views[address >> 32], (address & 0xFFFFFFFF) // views.size
         view[at] = value
@@ -182,7 +184,7 @@ class ProgramMemory:
 
     @staticmethod
     def moved(address: int, by: int) -> int:
-        """A pointer so many bytes ahead, in or beside its object."""
+        """A pointer moved by some bytes; IndexError if it is over a block away from its object."""
         new = address + by
         if not -REACH < by < REACH or (new + (1 << 32)) % (APART << 32) >> 33:
             raise IndexError
@@ -190,7 +192,7 @@ class ProgramMemory:
 
     @staticmethod
     def aligned(address: int, size: int) -> int:
-        """The address, if its type's alignment divides it."""
+        """The address; HostError if it is no multiple of `size`."""
         if address % size:
             raise HostError(
                 f"the pointer's address is no multiple of {size}, which its new type needs"

@@ -35,7 +35,7 @@ from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import Machine
 
 MOST_STEPS = 200_000_000
-"""The most rounds of loops and calls of functions together; a goto counts as ten."""
+"""The most trips of loops and calls of functions together; a goto counts as ten."""
 
 MOST_NESTED = 5000
 """The most calls of functions inside one another."""
@@ -51,7 +51,7 @@ class BrookRun(Result):
     calls: int
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """None: what it printed is the answer."""
+        """No tables: the output of the program is the answer."""
         return []
 
 
@@ -69,11 +69,13 @@ def run_brook(
 ) -> BrookRun:
     """Run a Brook program with its arguments.
 
-    path: FILE.br. arguments: what its main is given, as texts. executor: what its kernels run on.
-    machine, how: a Machine, or its fields by themselves, as for a pipeline's `run`. It reads files
-    of its own folder and no others, and writes none. Its clock stands still. stdin: gives what it
-    reads from there. out: is given what it prints, as it comes, with 1 for stdout and 2 for stderr.
-    recorder: is told of each kernel call. profile: for which kernels are compiled; see `call`.
+    The program reads files of its own folder only, and writes none. Its clock stands still.
+
+    path: FILE.br. arguments: those of its main, as texts. executor: what its kernels run on.
+    machine, how: a Machine, or its fields by themselves, as for a pipeline's `run`. stdin: returns
+    the bytes of standard input. out: is called with 1 for stdout or 2 for stderr, and with the
+    bytes that the program prints, as they come. recorder: is called with each kernel call. profile:
+    what kernels are compiled for; see `call`.
 
     Raises AssemblyError for a text with faults, and InputError, with file, line and column, for a
     program that fails.
@@ -148,7 +150,7 @@ def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> i
 
 
 def _placed(error: Exception, compiled: Compiler, code: CodeType) -> Exception:
-    """What the program did, with its place. What executors raise, unless they mean to, stays."""
+    """The error with its place in the program. An executor's unexpected error stays as it is."""
     at, files, texts = Span(1, 1), set[str](), compiled.unit.texts
     for frame, line in walk_tb(error.__traceback__):
         files.add(frame.f_code.co_filename)
@@ -170,7 +172,7 @@ MOST_CALLS = 4096
 
 
 class CallRecorder:
-    """Adds calls to a pipeline; its streams are the program's, and new ones where C wrote.
+    """Records kernel calls in a pipeline. A stream that C has written to becomes a new one.
 
     inputs: by name. written: the streams that kernels wrote, by name.
     """

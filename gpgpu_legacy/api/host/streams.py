@@ -1,4 +1,4 @@
-"""The streams of a running program, and the calls of its kernels: each is a small plan, kept."""
+"""The streams of a running program, and the calls of its kernels, which run as small plans."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRITTEN = (ParameterRole.OUT, ParameterRole.REDUCE)
 
 @dataclass(eq=False)
 class StreamData:
-    """A stream's content: `values` has its extents, and last an axis of components."""
+    """A stream's content: `values` has its extents, then an axis of components."""
 
     name: str
     type: ElementType
@@ -56,22 +56,22 @@ class StreamShape:
 
 @dataclass(unsafe_hash=True)
 class View:
-    """A stream or a domain of it, from start up to end, x first. ends: of an iterator."""
+    """A stream or a domain of it, from start up to end, x first. ends: those of an iterator."""
 
-    data: Any  # Data, or in the plan of a call a Shape
+    data: Any  # StreamData, or StreamShape in the plan of a call
     start: tuple[int, ...] = ()
     end: tuple[int, ...] = ()
     ends: tuple[Any, ...] = ()
 
     @property
     def part(self) -> F32:
-        """The values in the domain, which is written through it."""
+        """The values in the domain, as a view that can be written."""
         part: F32 = self.data.values[tuple(map(slice, self.start, self.end))[::-1]]
         return part
 
     @property
     def rows(self) -> F32:
-        """A copy of them, a row for each element."""
+        """A copy of the values in the domain, a row for each element."""
         return self.part.reshape(-1, self.data.type.components).copy()
 
     def put(self, values: F32) -> None:
@@ -80,7 +80,7 @@ class View:
 
 
 Recorder = Callable[[BrookKernel, Sequence[Any]], Callable[[], None]]
-"""Is told of each call of a kernel before it runs; returns a function to call when it has run."""
+"""Called with each kernel call before it runs; returns a function to call when it has run."""
 
 
 @dataclass(eq=False)
@@ -146,7 +146,7 @@ class Streams:
         return View(view.data, first, last)
 
     def copy(self, to: View, source: View) -> View:
-        """An assignment of streams."""
+        """Assign one stream to another."""
         to.put(source.part)
         return to
 
@@ -177,7 +177,7 @@ class Streams:
     # Gather and scatter operations --------------------------------------------------------------
 
     def gather(self, to: View, index: View, source: View, operation: str) -> None:
-        """Give to = source[index]; the operation changes the source, element by element."""
+        """Set `to` to source[index]; the operation then changes the source, element by element."""
         addresses = self._addresses(index, source)
         values, given = source.rows, to.rows
         for numbers in scatter_rounds(addresses):
@@ -189,10 +189,9 @@ class Streams:
         to.put(given)
 
     def scatter(self, to: View, index: View, source: View, operation: str) -> None:
-        """Assign, add or multiply to[index] by source.
+        """Assign, add or multiply the source into to[index].
 
-        With a program's own reduction, `to` itself takes source[index]: so does Brook's runtime,
-        from which the recorded outputs are.
+        With a program's own reduction, `to` itself takes source[index], as in Brook's runtime.
         """
         if operation in _SCATTERED:
             values = to.rows
@@ -211,7 +210,7 @@ class Streams:
         return np.ravel_multi_index(tuple(places), shape, mode="clip")
 
     def _once(self, operation: str, like: View, new: F32, old: F32) -> F32:
-        """A reduction of each pair of elements."""
+        """Reduce each pair of elements."""
         kind = like.data.type
         a, r = (View(StreamData(name, kind, v.copy())) for name, v in (("a", new), ("r", old)))
         self._call(self.kernels.find(operation).once(), (a, r))
@@ -220,7 +219,7 @@ class Streams:
     # Kernels ------------------------------------------------------------------------------------
 
     def kernel(self, name: str, *arguments: Any) -> Any:
-        """Call a kernel; returns the result of a reduction that is given None for it."""
+        """Call a kernel; returns the result of a reduction whose result argument is None."""
         kernel = self.kernels.find(name)
         values_given = [
             View(StreamData(p.name, p.type, np.zeros((1, p.type.components), np.float32)))
@@ -263,11 +262,11 @@ _SCATTERED = {
     "STREAM_SCATTER_ADD": np.add.at, "STREAM_SCATTER_MUL": np.multiply.at,
 }  # fmt: skip
 COMBINATIONS = (*_SCATTERED, "STREAM_GATHER_FETCH")
-"""What scatters and gathers do beside a program's own reductions."""
+"""The operations of scatters and gathers besides a program's own reductions."""
 
 
 def uses(kernel: BrookKernel, arguments: Sequence[Any]) -> tuple[dict[Any, None], dict[Any, None]]:
-    """The streams that a call needs the content of, and those that it writes."""
+    """The streams whose contents a call needs, and those that it writes."""
     roles = [
         (one, p.role)
         for one, p in zip(arguments, kernel.parameters, strict=True)
@@ -281,7 +280,7 @@ def uses(kernel: BrookKernel, arguments: Sequence[Any]) -> tuple[dict[Any, None]
 def arguments_of(
     kernel: BrookKernel, arguments: Sequence[Any], streams: Mapping[Any, Stream]
 ) -> Iterating[Any]:
-    """The arguments of a call in a plan, whose streams are given."""
+    """The arguments of a call in a plan. streams: those of the plan."""
     for one, parameter in zip(arguments, kernel.parameters, strict=True):
         if not isinstance(one, View):
             yield one
@@ -293,7 +292,7 @@ def arguments_of(
 
 
 def _plan(kernel: BrookKernel, arguments: tuple[Any, ...]) -> Plan:
-    """The plan of one call, in which streams are shapes."""
+    """The plan of one call. arguments: their streams are shapes."""
     builder, (read, written) = PlanBuilder(kernel.function.name), uses(kernel, arguments)
     streams = {
         shape: builder.stream(shape.name, shape.type, shape.extents, given=shape in read)
@@ -315,9 +314,9 @@ def _shown(number: float) -> str:
 
 
 def scatter_rounds(addresses: NDArray[np.intp]) -> Iterating[NDArray[np.intp]]:
-    """The numbers of the elements in each round: the first ones to each address, the second ones …
+    """Yield element numbers in rounds: the first of each address, then the second, and so on.
 
-    addresses: of each element, in one dimension.
+    addresses: the address of each element, in one dimension.
     """
     left = np.arange(len(addresses))
     while len(left):

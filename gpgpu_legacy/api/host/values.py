@@ -1,5 +1,7 @@
-"""The host's C: its types, with the sizes of a 64-bit Unix, Brook's vectors and streams, and pieces
-of Python code that have them: conversions and arithmetic, and places in memory.
+"""The types and values of the host's C, with Brook's vectors and streams.
+
+Types have the sizes of a 64-bit Unix. Values and places in memory are pieces of Python code, and so
+are conversions and arithmetic.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from gpgpu_legacy.languages.c.literals import quotient, remainder, rounded_once
 
 @frozen
 class CScalar:
-    """A number's type. code: as in the module struct; rank: of C's conversions."""
+    """A number's type. code: as in the module struct. rank: that of C's conversions."""
 
     name: str
     code: str
@@ -27,7 +29,7 @@ class CScalar:
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Its size in bytes."""
         return calcsize(f"={self.code}")
 
     align = size
@@ -39,7 +41,7 @@ class CScalar:
 
     @property
     def is_truth(self) -> bool:
-        """Whether it holds 0 or 1 alone."""
+        """Whether it holds only 0 or 1."""
         return self.name in {"bool", "_Bool"}
 
     @property
@@ -72,12 +74,12 @@ class CArray:
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Its size in bytes."""
         return self.count * self.element.size
 
     @property
     def align(self) -> int:
-        """The number that divides its address."""
+        """The alignment of its address."""
         return self.element.align
 
     def __str__(self) -> str:
@@ -86,9 +88,10 @@ class CArray:
 
 @dataclass(eq=False)
 class CStruct:
-    """A struct, its fields with types and offsets; in Python, the address of one.
+    """A struct; a value is its address in Python.
 
-    lanes: the numbers of float2, int4 and the like.
+    fields: the type and offset of each. lanes: the type of the numbers in float2, int4 and the
+    like; None for other structs.
     """
 
     name: str
@@ -120,7 +123,7 @@ class CFunction:
 
     @property
     def signature(self) -> str:
-        """What tells functions apart that are not called alike."""
+        """A text that differs between functions that are called differently."""
         return " ".join(
             getattr(kind, "code", str(kind)) for kind in (self.result, *self.parameters)
         )
@@ -158,11 +161,11 @@ INT, LONG, ULONG, FLOAT, DOUBLE = (BY_CODE[code] for code in "iqQfd")
 VOID = SCALARS["void"]
 ANY_STREAM = StreamType("void")
 KERNEL = CFunction(ANY_STREAM, ())
-"""A kernel, or what combines elements in a scatter or gather: in Python, its name."""
+"""A kernel, or the operation of a scatter or a gather; in Python, its name."""
 
 
 def record(struct: CStruct, fields: dict[str, Type]) -> CStruct:
-    """The struct, to which fields may point, with its fields in place."""
+    """Give a struct its fields, which may point to it; returns the struct."""
     size = 0
     for part, kind in fields.items():
         offset = -(-size // kind.align) * kind.align
@@ -202,7 +205,7 @@ class Value:
 class Lvalue:
     """Where a value is: an object in memory at the address `code`, or a variable of Python's.
 
-    A function's code is its name there. constant: the number that is always there.
+    A function's code is its name in Python. constant: its number, if that never changes.
     """
 
     code: str
@@ -219,7 +222,7 @@ class JumpSignal(Exception):  # noqa: N818
 
 
 def rounder() -> Callable[[float], float]:
-    """A function that rounds to float32; each program has one, since it keeps a cell."""
+    """A function that rounds to float32. It keeps a cell, so each program has its own."""
     cell = memoryview(bytearray(4)).cast("f")
 
     def single(x: float) -> float:
@@ -238,12 +241,12 @@ def divided(a: float, b: float) -> float:
 
 
 def whole(x: float, limit: float) -> int:
-    """A float without its fraction; where that is no int, what x86 gives."""
+    """A float as an integer without its fraction; beyond the limit, what x86 gives."""
     return int(x) if -limit <= x < limit else -int(limit)
 
 
 def unsigned(x: float) -> int:
-    """The same, of 64 bits without a sign."""
+    """A float as an unsigned 64-bit integer without its fraction."""
     return whole(x - 2.0**63, 2.0**63) + (1 << 63) if x >= 2.0**63 else whole(x, 2.0**63)
 
 
@@ -287,7 +290,7 @@ def settled(value: Value) -> str:
 
 
 def folded(value: Value, *operands: Value) -> Value:
-    """The value as a number, if its operands are numbers."""
+    """The value as a constant, if all its operands are constants."""
     if any(one.constant is None for one in operands) or not isinstance(value.type, CScalar):
         return value
     try:
@@ -299,7 +302,7 @@ def folded(value: Value, *operands: Value) -> Value:
 
 
 def usual(a: CScalar, b: CScalar) -> CScalar:
-    """The type in which two numbers meet."""
+    """The type of two numbers after C's usual arithmetic conversions."""
     high, low = (a, b) if a.rank >= b.rank else (b, a)
     if high.rank < INT.rank:
         return INT
@@ -327,7 +330,7 @@ def converted(value: Value, to: Type, *, cast: bool = False) -> Value:
 
 
 def _aligned(code: str, known: int, to: Pointer) -> Value:
-    """The code of an address as a pointer. known: what divides it."""
+    """The code of an address as a pointer. known: the alignment that the address has."""
     align = to.target.align
     return Value(f"aligned({code}, {align})" if align > known and code != "0" else code, to)
 
@@ -356,7 +359,7 @@ def _number(value: Value, kind: CScalar, to: CScalar) -> Value:
 
 
 def binary(operator: str, a: Value, b: Value) -> Value:
-    """An operator between two values, && and || excepted."""
+    """An operator between two values, but not && and ||."""
     x, y = a.type, b.type
     match x, y:
         case (Pointer(), _) | (_, Pointer()) if operator in COMPARISONS:
@@ -405,7 +408,7 @@ def pointer(place: Lvalue) -> Value:
 
 
 def element(base: Lvalue | Value, index: Value) -> Value:
-    """The address of an element, to be used at once. Without a check, if it is within REACH."""
+    """The address of an element, to be used at once; unchecked if it must be within REACH."""
     array, kind = loaded(base), index.type
     code = base.code if isinstance(base.type, CArray) else array.code
     is_near = isinstance(kind, CScalar) and not kind.is_float and kind.size <= INT.size
@@ -426,7 +429,7 @@ def added(address: str, offset: int) -> str:
 
 
 def signed(operator: str, value: Value) -> Value:
-    """-, + or ~ of a value."""
+    """A value after a unary -, + or ~."""
     kind = value.type
     if not isinstance(kind, CScalar) or (kind.is_float and operator == "~"):
         raise HostError(f"there is no {operator} {kind}")
@@ -446,7 +449,7 @@ def fresh() -> str:
 
 
 def _element(place: Lvalue) -> str:
-    """A variable, an address, or the number in memory as an element of its view."""
+    """The code of a place: a variable, an address, or an element of a view of memory."""
     address, kind = place.code, place.type
     if place.is_local or not isinstance(kind, CScalar | Pointer):
         return address
@@ -459,7 +462,7 @@ def _element(place: Lvalue) -> str:
 
 
 def loaded(place: Lvalue | Value) -> Value:
-    """What a place holds; of an array or a function, its address."""
+    """The value that a place holds; for an array or a function, its address."""
     if isinstance(place, Value):
         return place
     kind = place.type
@@ -481,7 +484,7 @@ def assigned(place: Lvalue, value: Value) -> str:
 
 
 def stored(place: Lvalue, value: Value) -> str:
-    """The expression that stores a value, and is it."""
+    """The expression that stores a value and has that value."""
     kind, code = place.type, settled(value)
     if place.is_local:
         is_number = isinstance(kind, CScalar | Pointer)

@@ -1,7 +1,7 @@
-"""What names stand for: attributes, results, program parameters and state, and declared names.
+"""The meanings of names: attributes, results, program parameters and state, and declared names.
 
-A function for dotted paths takes the elements of one. It returns the binding that they name and the
-elements that follow, usually a swizzle or a write mask.
+Functions for dotted paths take the elements of a path. They return the binding that it names and
+the elements that follow, usually a swizzle or a write mask.
 """
 
 from __future__ import annotations
@@ -168,8 +168,10 @@ def result(
 def parameters(
     elements: Elements, limits: AssemblerLimits
 ) -> tuple[tuple[Parameter, ...], bool, Elements]:
-    """The parameters that a path with the head `program` or `state` names; whether they are one
-    vector, and neither a range nor a matrix; and the elements that follow.
+    """The parameters that a path with the head `program` or `state` names.
+
+    Returns them, whether they are a single vector and no range or matrix, and the elements that
+    follow.
     """
     if elements[0].name == "state":
         return _state(elements, limits)
@@ -214,7 +216,7 @@ def _state_fault(error: BindingError, elements: Elements) -> FaultError:
         return FaultError(error.problem, error.expected, PARAMETERS, elements[-1].token)
     element = elements[error.at]
     expected = meant(element.name, error.choices, ".") + error.expected
-    # Point at a wrong index itself, and at a wrong name.
+    # Point at the wrong name, or at the wrong index itself.
     token = element.token if error.choices or element.first is None else element.first
     return FaultError(error.problem, expected, PARAMETERS, token)
 
@@ -230,7 +232,7 @@ class Symbols(dict[str, Symbol]):
     """The names declared so far."""
 
     def __init__(self) -> None:
-        """No name is declared yet."""
+        """Begin without names."""
         self._unreported = set[str]()
         """Names about which no more faults are reported: their declaration has a fault, or they are
         undeclared and that has been reported.

@@ -1,4 +1,4 @@
-"""Branches, loops and subroutines: blocks are checked as they are read, subroutines inlined.
+"""Branches, loops and subroutines: checks blocks as they are read, and inlines subroutines.
 
 NV_fragment_program2, section 3.11.4.X, defines them. A label begins a subroutine, which ends with
 its RET; a program begins at the label `main`, if it has one. A CAL under a test becomes a branch.
@@ -22,7 +22,7 @@ from gpgpu_legacy.languages.diagnostics import FaultError, meant, offset_of, sho
 SECTION = "3.11.4.X"
 
 MOST_IFS, MOST_LOOPS, MOST_CALLS = 48, 4, 4
-"""Blocks in one another, and calls: what the interface promises (MAX_PROGRAM_IF_DEPTH_NV …)."""
+"""How deeply IFs, loops and calls nest: what the extension promises (MAX_PROGRAM_IF_DEPTH_NV …)."""
 
 _LOOPS = ("REP", "LOOP")
 _WITH_OPERAND = ("IF", "CAL", *_LOOPS)
@@ -42,14 +42,14 @@ class Flow:
     """The blocks of one text. parts: its instructions so far, with calls and returns."""
 
     def __init__(self, reader: InstructionReader) -> None:
-        """reader: of the text's operands."""
+        """reader: reads the text's operands."""
         self.reader = reader
         self.parts: list[Instruction | _Call] = []
         self._open: list[Token] = []
         self._labels: dict[str, int] = {}
 
     def label(self, name: Token) -> None:
-        """A label before the next instruction."""
+        """Put a label before the next instruction."""
         if self._open:
             raise _fault(f"the label {shortened(name)} is inside {self._open[-1]}", "move it", name)
         if name in self._labels:
@@ -57,7 +57,7 @@ class Flow:
         self._labels[str(name)] = len(self.parts)
 
     def statement(self, word: Token, operand: WrittenOperand | None, tested: Path | None) -> None:
-        """An instruction of branches, loops or subroutines. tested: in parentheses."""
+        """Read an instruction of a branch, loop or subroutine. tested: its test in parentheses."""
         test = None if tested is None else self.reader.code_test(tested)
         is_wrong = (operand is not None) is not (word in _WITH_OPERAND)
         if word == "CAL" and operand is not None:
@@ -114,14 +114,14 @@ class Flow:
             self._open.append(word)
 
     def instructions(self, most: int) -> tuple[Instruction, ...]:
-        """All instructions in order, with subroutines in the places of their calls.
+        """All instructions in order, with each call replaced by its subroutine.
 
-        most: instructions.
+        most: at most one instruction more than this is returned.
         """
         if self._open:
             raise _fault(f"{self._open[-1]} has no end", "close its block", self._open[-1])
         inlined = self._inlined(self._labels.get("main", 0), 0)
-        return tuple(islice(inlined, most + 1))  # one too many is told of later
+        return tuple(islice(inlined, most + 1))  # check_limits reports one too many
 
     def _inlined(self, start: int, depth: int) -> Iterator[Instruction]:
         inside = 0

@@ -163,7 +163,7 @@ _TESTS = {
     "TR": ("EQ", (Selector.ZERO,) * 4),
     "FL": ("NE", (Selector.ZERO,) * 4),
 }
-"""The tests of the condition code: the relation to 0, and the selectors if they are known."""
+"""The tests of the condition code: each with its relation to 0; TR and FL fix selectors, too."""
 
 _TARGETS = {target.value: target for target in TextureTarget}
 _SIGNS = ((False,) * 4, (True,) * 4)
@@ -227,7 +227,7 @@ class InstructionReader:
     """The test TR."""
 
     def bare_test(self, operand: WrittenOperand) -> CodeTest | None:
-        """The test that an operand of KIL is; None if it is a vector."""
+        """The test that an operand of KIL or IF names; None if it is a vector."""
         path = operand.item
         if operand.sign or not self.nvidia or not isinstance(path, Path):
             return None
@@ -356,7 +356,7 @@ class InstructionReader:
         return TextureSource(unit, target)
 
     def register(self, elements: Elements) -> tuple[SourceRegister | ResultRegister, Elements]:
-        """What a path stands for, and the elements that follow."""
+        """The register that a path names, and the elements that follow."""
         head = elements[0]
         match head.name:
             case "fragment":

@@ -8,20 +8,19 @@ from gpgpu_legacy.languages.language import MOST_CHARACTERS
 HEADER = "!!ARBfp1.0"
 
 LONGEST_NAME = 128
-"""Characters of a name. An ALIAS or an array index repeats a name that the text has once, so long
-names could expand a short text to gigabytes.
+"""The most characters of a name. Uses of an ALIAS and elements of an array repeat a name that the
+text has once, so long names could expand a short text to gigabytes.
 """
 
 MOST_INSTRUCTIONS = 2**15
-"""Instructions of a program: jit compiles 32 000 multiply-adds that form no loop in ten seconds. An
-unrolled product of 8192² matrices has 24 582. A software renderer takes far longer for thousands
-that form no loop."""
+"""The most instructions of a program. An unrolled product of 8192² matrices has 24 582. In ten
+seconds, jit compiles 32 000 multiply-adds that form no loop; a software renderer takes far longer
+for thousands."""
 
 
 @frozen
 class AssemblerLimits:
-    """The implementation-dependent limits of the assembler: the most of each that a program may
-    use.
+    """The assembler's implementation-dependent limits: the most that a program may use.
 
     The defaults are those of Mesa's software driver, except for the number of instructions. They
     are generous, so that a program is refused for its errors, not for its size; chips/ has the
@@ -49,7 +48,7 @@ class AssemblerLimits:
     alu_instructions: int = MOST_INSTRUCTIONS
     texture_instructions: int = MOST_INSTRUCTIONS
     array_elements: int = 2**16
-    """Elements of all arrays together, whatever they bind: a range of 2048 takes 24 characters."""
+    """Elements of all arrays together: a range of 2048 takes only 24 characters of text."""
     characters: int = MOST_CHARACTERS
 
 

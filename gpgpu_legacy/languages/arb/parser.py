@@ -71,9 +71,9 @@ _BEFORE_HEADER = re.compile(rf"\A((?:\s|#[^\n]*\n)+){re.escape(HEADER)}")
 
 
 def with_header_first(text: str) -> str:
-    """The text with its header before the white space and comments that Mesa takes there, too.
+    """The text with its header moved to the start: Mesa accepts white space and comments before it.
 
-    What follows keeps its lines and columns.
+    The text after the header keeps its lines and columns.
     """
     return _BEFORE_HEADER.sub(lambda match: HEADER + match[1] + " " * len(HEADER), text)
 
@@ -87,7 +87,7 @@ def assemble(
     """Assemble the text of a fragment program.
 
     text: the whole program, from `!!ARBfp1.0` to `END`.
-    name: of the text in messages, usually a file's path.
+    name: the text's name in messages, usually a file's path.
     limits: the resources and indices that a program may use.
     Raises AssemblyError with every fault found, up to MOST_FAULTS, each with its line and column,
     and InputError for a text that is too long.
@@ -183,7 +183,7 @@ class _Assembler:
             self.faults.append(FaultError(problem, expected, GRAMMAR_SECTION, token))
 
     def statement(self, head: Token) -> Token:
-        """Read and interpret one statement; returns the first token after it."""
+        """Read and interpret one statement; return the first token after it."""
         start = offset_of(head)
         end = self.text.text.find(";", start) + 1
         known = self.known.get(self.text.text[start:end])
@@ -341,7 +341,7 @@ class _Assembler:
     def parameters(
         self, name: Token, item: Path | WrittenConstant, *, is_array: bool
     ) -> tuple[Parameter, ...]:
-        """What an item of a PARAM stands for."""
+        """The parameters that an item of a PARAM binds."""
         if isinstance(item, WrittenConstant):
             return (Parameter(ParameterSpace.CONSTANT, value=item.value),)
         head = item.elements[0]
@@ -440,7 +440,7 @@ _LIMITS, _FOG = "3.11.3.6", "3.11.4.5.1"
 
 
 def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[FaultError]:
-    """The faults of a program that exceeds limits, including the resources of its fog option.
+    """A fault for each limit that a program exceeds, with the resources of its fog option.
 
     end: the length of the text in characters, where these faults are reported.
     """

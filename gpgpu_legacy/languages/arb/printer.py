@@ -1,4 +1,4 @@
-"""A Program to canonical text, which assembles to the same Program again."""
+"""Prints a Program as canonical text, which assembles to the same Program again."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def disassemble(program: Program) -> str:
 
     Options and declarations come first, then one instruction per line. Components are the letters
     xyzw, state has its canonical names, and the names that OUTPUT and ALIAS declare are replaced by
-    their meanings. The origin of an instruction is a comment, unless it is that of the one before,
-    and so is the name that the source gives to a texture image unit, in the form of NVIDIA's cgc.
+    their meanings. The origin of an instruction follows it in a comment, unless the instruction
+    before has the same. The names of texture image units in the source are comments in the form of
+    NVIDIA's cgc.
     """
     lines, units = [HEADER], program.texture_units
     lines += [
@@ -84,9 +85,9 @@ def _number(value: float) -> str:
 class OperandTexts:
     """The operands of an instruction as text.
 
-    destination: empty for KIL and branches. test: of the condition code, if there is one.
-    sources: a text for each; for SWZ, it includes the selectors. texture: the image unit and the
-    target, of a lookup.
+    destination: empty for KIL and branches. test: the test of the condition code, if there is one.
+    sources: a text for each; for SWZ, it includes the selectors. texture: a lookup's image unit and
+    target.
     """
 
     destination: str

@@ -75,7 +75,7 @@ _OF_NVIDIA = {
 
 @lru_cache(maxsize=16)
 def words_of(options: tuple[str, ...] = ()) -> dict[str, str]:
-    """The reserved words, and some characters, with these options: the kind of token of each."""
+    """The kind of token of each reserved word, and of some characters, with these options."""
     words = {word: word for word in ["ALIAS", "ATTRIB", "END", "OPTION", "OUTPUT", "PARAM", "TEMP"]}
     words |= dict.fromkeys(BINDINGS, "BINDING")
     last = max(map(NV_OPTIONS.index, options), default=-1)
@@ -89,7 +89,7 @@ def words_of(options: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def _written(row: Opcode, *, nvidia: bool) -> list[str]:
-    """The forms of an opcode, with _SAT, and NVIDIA's with precision and C."""
+    """The spellings of an opcode: with _SAT, and with NVIDIA's precisions and C."""
     if not row.saturable:
         return [row.mnemonic]
     precisions = "RHX" if nvidia and row.form is not Form.SAMPLE else ""
@@ -103,7 +103,7 @@ OPERANDS_OF = {
     ]
     for mnemonic, row in OPCODES.items()
 }
-"""The operands of each opcode in the text, in which an extended swizzle is four."""
+"""The operands of each opcode in the text, where an extended swizzle counts as four."""
 
 
 def mnemonic_of(word: str) -> str:
@@ -183,7 +183,7 @@ class WrittenConstant:
     """A number, or a vector in braces.
 
     token: its first token. value: a number is replicated; missing components of a vector are 0, 0,
-    1. suffix: of an operand, after a dot.
+    1. suffix: an operand's swizzle, after a dot.
     """
 
     token: Token
@@ -196,7 +196,7 @@ class WrittenConstant:
 class WrittenOperand:
     """An operand: a sign, then a path, a constant, or a texture target.
 
-    absolute: it is between bars.
+    absolute: whether it is between bars.
     """
 
     sign: Token | None
@@ -306,12 +306,13 @@ def read_statement(head: Token, tokens: Iterator[Token], read: list[Token]) -> S
 
 
 def instruction_tables() -> dict[str, Any]:
-    """What reads an instruction elsewhere, as JSON, from these tokens and grammar.lark.
+    """Tables, as JSON, with which JavaScript parses an instruction by grammar.lark.
 
-    words: a pattern in JavaScript, with the groups NAME, PUNCTUATION and so on. kinds: of words and
-    punctuation, where that is not the group's name. states: by the kind of the next token, or by a
-    rule's name, the next state, or -1 - n to reduce by rule n; `end` has read all. rules: name and
-    length. forms: an example of each opcode.
+    words: a token's pattern in JavaScript, with the groups NAME, PUNCTUATION and so on. kinds: the
+    kinds of words and punctuation that are not their group's name. start, end: the first state, and
+    the one in which all is read. states: map the kind of the next token, or a rule's name, to the
+    next state, or to -1 - n to reduce by rule n. rules: the name and length of each. forms: an
+    example of each opcode.
     """
     parser: Any = open_grammar("gpgpu_legacy.languages.arb", start="instruction").parser
     table = parser.parser._parse_table

@@ -1,7 +1,8 @@
-"""A kernel on streams that lie in certain places, compiled to fragment programs.
+"""Compiles a kernel on streams in given places to fragment programs.
 
-A kernel that is too long for a chip is cut in two: one pass saves what the next one goes on from.
-brcc split kernels so (Foley, Houston & Hanrahan 2004); here the first pass is as long as it can be.
+A kernel that is too long for a chip is cut in two: one pass saves the numbers that the next needs.
+brcc split kernels, too (Foley, Houston & Hanrahan 2004). Here the first pass is as long as it can
+be.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Fault, Gr
 from gpgpu_legacy.languages.shading.types import ArrayType, Indexed, Numbers, Type
 
 _FREE = {CONSTANT, LEAF, "TEX", PART}
-"""Operations that both passes do: what they need of them has no address to compute."""
+"""Operations that the next pass repeats, if their operands are such operations, too."""
 
 
 class Cuts:
     """The places where a graph can be cut so that at most `room` numbers cross.
 
-    A cut is the numbers that are computed before it and read after it, as literals.
+    The numbers that cross a cut, as literals, are computed before it and read after it.
     """
 
     def __init__(self, graph: Graph, vectors: Sequence[Vector], room: int) -> None:
@@ -75,7 +76,7 @@ class Cuts:
                 crossing.append(node)
 
     def _is_next_lane(self, node: int) -> bool:
-        """Whether the node computes the component after that of the node before."""
+        """Whether a node computes the component that follows that of the node before."""
         graph, before = self.graph, node - 1
         if graph.operations[node] != graph.operations[before]:
             return False
@@ -87,7 +88,7 @@ class Cuts:
     ) -> list[Vector]:
         """The results in another graph, computed from the first node on.
 
-        known: what crosses the cut, and the same in the other graph.
+        known: vectors that cross the cut, each with its copy in the other graph.
         """
         moved = {
             old >> 1: new
@@ -115,7 +116,7 @@ Field = tuple[str, int]
 """A field of a stream: the parameter's name, and the field's number."""
 
 SAVED = "saved"
-"""What stands for a parameter where a pass saves numbers for the next one."""
+"""The name in the Field of numbers that a pass saves for the next one."""
 
 LOCAL, RECT = ParameterSpace.LOCAL, TextureTarget.RECT
 
@@ -124,7 +125,7 @@ _COORDINATE_SETS = 8
 
 Bound = StreamPlace | tuple[float, ...] | None
 """What a parameter is bound to, as far as it shapes a program: the place of a stream; an iterator's
-extents, as a place; the numbers that are compiled in; None for numbers that program.local holds.
+extents, as a place; numbers to compile in; or None for numbers in program.local.
 """
 
 
@@ -132,7 +133,7 @@ extents, as a place; the numbers that are compiled in; None for numbers that pro
 class Fold:
     """A step of a reduction: along an axis, each block of elements shrinks to half of its length.
 
-    Pairs are combined in order; the last of an odd number joins the last pair. length: of a block.
+    Pairs are combined in order; the last of an odd number joins the last pair. length: a block's.
     """
 
     axis: int
@@ -141,7 +142,7 @@ class Fold:
 
 @frozen
 class PassLimits:
-    """What a pass may have: results, and instructions."""
+    """The most results and instructions that a pass may have."""
 
     targets: int
     instructions: int
@@ -149,11 +150,11 @@ class PassLimits:
 
 @frozen
 class CallShape:
-    """What of a kernel's call shapes its programs.
+    """The parts of a kernel's call that shape its programs.
 
-    out: where the written streams lie. bound: what the parameters are bound to. fold: of a
-    reduction; None copies its elements. placed: whether coordinates come from the fragment's
-    position, for which the rectangle begins at (0, 0).
+    out: where the written streams lie. bound: what the parameters are bound to. fold: a
+    reduction's; None copies its elements. placed: whether coordinates come from the fragment's
+    position; the drawn rectangle then begins at (0, 0).
     """
 
     kernel: BrookKernel
@@ -168,9 +169,9 @@ class CallShape:
 class Compiled:
     """A pass of a kernel.
 
-    results: the results that it writes, by parameter and number of the field. units: the textures
-    that it looks up, in the same way. sets: the coordinates x and y of each texture coordinate set.
-    locals: the parameters whose values program.local holds, and "start" or "step" of an iterator.
+    results: the field of each result. units: the field of each texture image unit. sets: the
+    coordinates x and y of each texture coordinate set. locals: for each number in program.local the
+    parameter's name, and "start" or "step" for an iterator.
     """
 
     program: Program
@@ -269,7 +270,7 @@ class PassCode:
         place: StreamPlace,
         joined: Callable[[Vector, Vector], Vector],
     ) -> Vector:
-        """A pair of elements, combined; with the next one if it ends a block of odd length."""
+        """Combine a pair of elements; the last pair of an odd block takes the next one, too."""
         graph, fold = self.graph, self.call.fold
         if fold is None:
             return element(place)
@@ -289,7 +290,7 @@ class PassCode:
         return three if half == 1 else graph.select(is_last, three, pair)
 
     def split(self, written: dict[Field, Vector]) -> Iterator[Compiled]:
-        """One pass, or as many as the limits ask for."""
+        """One pass, or as many as the limits ask for; Fault if a cut is not possible."""
         graph, targets, most = self.graph, self.call.limits.targets, self.call.limits.instructions
         function, whole = self.call.kernel.function, self.emitted(written)
         if len(whole.program.instructions) <= most:
@@ -368,7 +369,7 @@ class _Gather(Indexed):
         return "stream"
 
     def index(self, index: Vector) -> Vector:
-        """The element at an index, or what answers the next one."""
+        """The element at an index; before the last index, a gather that takes the next one."""
         graph, rank, rows = self.pass_.graph, self.parameter.rank, (*self.rows, index)
         if len(index) == 1 and len(rows) < rank:
             return graph.built(replace(self, rows=rows), ())
@@ -380,7 +381,7 @@ class _Gather(Indexed):
 
 @lru_cache(maxsize=512)
 def compiled(call: CallShape) -> tuple[Compiled, ...]:
-    """The passes of a call, each of which writes some fields of streams, or saves numbers.
+    """The passes of a call; each writes some fields of streams, or saves numbers.
 
     Raises Fault for what no fragment program can do.
     """

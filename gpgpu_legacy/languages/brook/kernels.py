@@ -43,7 +43,7 @@ FLOAT_TYPES = tuple(ElementType(f"float{n}" if n > 1 else "float", (("", n),)) f
 """float to float4, by the number of components."""
 
 FLOATS = {element.name: element for element in FLOAT_TYPES} | {"float1": FLOAT_TYPES[0]}
-"""The same by name."""
+"""The float types by name."""
 
 
 class ParameterRole(Enum):
@@ -62,7 +62,7 @@ WRITTEN = {
     "out": ParameterRole.OUT,
     "iter": ParameterRole.ITERATOR,
 }
-"""By the word that a parameter has for it."""
+"""The roles of parameters, by the qualifiers that give them."""
 
 
 @frozen
@@ -78,7 +78,7 @@ class KernelParameter:
 
 @dataclass(frozen=True)
 class BrookKernel:
-    """A kernel, or a reduction if `reduces`. name: the text's and its own."""
+    """A kernel, or a reduction if `reduces`. name: the text's name, a colon, and its own."""
 
     kernels: Kernels
     name: str
@@ -88,14 +88,14 @@ class BrookKernel:
 
     @cached_property
     def loop_names(self) -> Set[str]:
-        """The names in conditions of its loops, whose values a compiler must know."""
+        """The names in conditions of its loops, for which the compiler must know values."""
         loops = (node for node in walk(self.function.body) if isinstance(node, For))
         return {
             node.name for loop in loops for node in walk(loop.condition) if isinstance(node, Name)
         }
 
     def once(self) -> BrookKernel:
-        """A reduction as a kernel that changes each element of its result with one of the input."""
+        """A reduction as a kernel: it combines each element of its result with one of the input."""
         return replace(self, reduces=False)
 
     def of(self, *roles: ParameterRole) -> tuple[KernelParameter, ...]:
@@ -107,9 +107,7 @@ class Kernels:
     """The kernels of a text."""
 
     def __init__(self, unit: Unit, profile: str = "") -> None:
-        """unit: the whole text; functions that are no kernels do not matter. profile: for which
-        kernels are compiled, as of CompilerOptions.
-        """
+        """unit: the whole text, host code included. profile: as in CompilerOptions."""
         self.unit, self.profile = unit, profile
 
     @cached_property
@@ -122,7 +120,7 @@ class Kernels:
 
     @cached_property
     def device(self) -> Unit:
-        """What kernels may name: without the host's functions, types and variables."""
+        """The part of the text that kernels may name, without the host's code and types."""
         items = [
             item
             for item in self.unit.items
@@ -160,7 +158,7 @@ class Kernels:
         return kernels
 
     def find(self, name: str = "") -> BrookKernel:
-        """The kernel of that name, or the text's only one."""
+        """The kernel of that name, or the text's only one; InputError if there is none."""
         if not name and len(self.functions) == 1:
             [name] = self.functions
         if name not in self.functions:
@@ -174,7 +172,7 @@ class Kernels:
         )  # fmt: skip
 
     def type(self, name: str, at: Span | None = None) -> ElementType:
-        """The element type of that name: float to float4, or a struct of the text."""
+        """The element type of that name: float to float4, or a struct; InputError for others."""
         if name in FLOATS:
             return FLOATS[name]
         if name in self._structs:

@@ -1,4 +1,4 @@
-"""Where the elements of a stream lie in its textures, and how a program computes it.
+"""Where the elements of a stream lie in its textures, and how a program finds them.
 
 The elements lie row after row in a rectangle. A stream of one or two dimensions that fits a texture
 lies in it as it is. All others need address translation (Buck et al. 2004, Section 4.2).
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from gpgpu_legacy.languages.shading.graph import Graph, Vector
 
 WIDEST = 8192
-"""Texels that a texture is wide and high at most."""
+"""The most texels along either side of a texture."""
 
 SIDE = 2048
-"""Texels of the textures of a stream that needs address translation, along either side at most:
-what chips of 2004 allowed, and so few elements that float32 divides them exactly.
+"""The most texels along either side of a texture whose stream needs address translation. Chips of
+2004 allowed so many, and float32 computes with so few indices exactly.
 """
 
 
@@ -52,8 +52,8 @@ def rectangle(name: str, extents: tuple[int, ...]) -> tuple[int, int]:
 class StreamPlace:
     """The elements of a stream, or of a domain of it, in textures. All tuples have x first.
 
-    shape: of the whole stream. width: of its textures. start: the domain's first element. extents:
-    of the domain.
+    shape: the whole stream's. width: its textures'. start: the domain's first element. extents: the
+    domain's.
     """
 
     shape: tuple[int, ...]
@@ -63,7 +63,7 @@ class StreamPlace:
 
     @classmethod
     def whole(cls, shape: tuple[int, ...], width: int = 0) -> StreamPlace:
-        """All of a stream. width: of its textures; that of the stream if not given."""
+        """All of a stream. width: its textures'; if it is 0, the stream's own."""
         return cls(shape, width or shape[0], (0,) * len(shape), shape)
 
     @property
@@ -78,12 +78,12 @@ class StreamPlace:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """By how many elements a step along each dimension goes on."""
+        """The distance, in elements, of a step along each dimension."""
         return (1, *accumulate(self.shape[:-1], mul))
 
     @property
     def rect(self) -> tuple[int, int, int, int]:
-        """x, y, width and height of texels that include the domain, and only it if it is direct."""
+        """The x, y, width and height of the texels around the domain; just the domain if direct."""
         if self.is_direct:
             (x, y), (width, height) = ((*pair, fill)[:2] for pair, fill in (
                 (self.start, 0), (self.extents, 1)))  # fmt: skip
@@ -95,7 +95,7 @@ class StreamPlace:
         return 0, first_row, self.width, last_row + 1 - first_row
 
     def domain(self, start: tuple[int, ...], end: tuple[int, ...]) -> StreamPlace | None:
-        """The elements from start up to end, of this domain; None if they are not inside."""
+        """The part of this domain from start up to end; None if it is not inside."""
         fits = len(start) == len(end) == len(self.shape) and all(
             0 <= a < b <= n for a, b, n in zip(start, end, self.extents, strict=True)
         )
@@ -107,10 +107,10 @@ class StreamPlace:
         )
 
     def texel(self, graph: Graph, index: Vector, *, is_whole: bool = False) -> Vector:
-        """The coordinates at which a texture holds an element; a fraction of the index is rounded.
+        """The texture coordinates of an element; a fraction of the index is rounded.
 
-        index: in the domain. Outside, a texture that needs no translation clamps it. is_whole: it
-        has no fraction.
+        index: in the domain; a texture that needs no translation clamps an index outside. is_whole:
+        whether the index has no fraction.
         """
         middle = 0.0 if is_whole and not self.is_direct else 0.5
         moves = [start + middle for start in self.start]

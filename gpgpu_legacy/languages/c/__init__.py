@@ -1,5 +1,5 @@
-"""The C that Cg, HLSL, GLSL's kernels and Brook's programs share: text → tokens → syntax tree.
+"""The C that Cg, HLSL, GLSL and Brook's programs share: text → tokens → syntax tree.
 
-The preprocessor, the grammar, the tree and its diagnostics live here. A language has `Words` of its
-own; what a name means is not said here.
+The preprocessor, the grammar, the tree and its diagnostics live here. Each language has its own
+`Words`. Names get their meanings elsewhere.
 """

@@ -1,4 +1,4 @@
-"""What literals stand for, and the value of an #if: integers as C has them."""
+"""The values of literals, and of the expressions of #if."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRECEDENCE = {
     )
     for operator in operators.split()
 }
-"""The operators between two operands: those that bind least first."""
+"""The precedence of each binary operator: 0 for the one that binds least."""
 
 _NUMBER = re.compile(r"(0x[0-9a-f]+|[0-9.]+(?:e[+-]?\d+)?)([a-z]*)")
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|([\s\S]))")
@@ -25,7 +25,7 @@ _ESCAPES = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 
 
 def text_of(literal: str) -> bytes:
-    """What a literal in quotes stands for."""
+    """The bytes of a literal in quotes, with its escapes resolved."""
 
     def byte(match: re.Match[bytes]) -> bytes:
         code, octal, letter = match.groups()
@@ -39,8 +39,8 @@ def text_of(literal: str) -> bytes:
 def number_of(literal: str) -> tuple[int | float, str]:
     """The value of a number or a character, and the suffix, in lower case.
 
-    A suffix has a U, too, where C makes an integer unsigned for its number alone: one of 32 or 64
-    bits that is not decimal.
+    The suffix also has a U where C makes an integer unsigned because of its size: one of 64 bits,
+    or an octal or hexadecimal one of 32 bits without an L.
     """
     if literal.endswith("'"):
         code = text_of(literal)[0]
@@ -48,7 +48,7 @@ def number_of(literal: str) -> tuple[int | float, str]:
     match = _NUMBER.fullmatch(literal.lower())
     assert match
     digits, suffix = match.groups()
-    octal = re.match("0[0-7]*", digits)  # up to an 8 or a 9, as strtol and so Brook's compiler
+    octal = re.match("0[0-7]*", digits)  # ends before an 8 or a 9, as in strtol and Brook
     if digits.startswith("0x"):
         value = int(digits, 16)
     elif not digits.isdecimal() or suffix in {"f", "h", "x"}:
@@ -61,7 +61,10 @@ def number_of(literal: str) -> tuple[int | float, str]:
 
 
 def rounded_once(digits: str) -> float:
-    """A double that rounds to the float32 nearest to the digits: not one amid two, if inexact."""
+    """A double that rounds to the float32 nearest to the digits.
+
+    If it lies midway between two float32 numbers but is inexact, it is moved towards the digits.
+    """
     double = float(digits)
     if not double or not isfinite(double) or unpack("q", pack("d", double))[0] & 0xFFFFFFF:
         return double
@@ -75,12 +78,12 @@ def quotient(a: int, b: int) -> int:
 
 
 def remainder(a: int, b: int) -> int:
-    """What `quotient` leaves: it has the sign of a."""
+    """The remainder of `quotient`, with the sign of a."""
     return a - b * quotient(a, b)
 
 
 def shifted(a: int, by: int) -> int:
-    """An int shifted to the left, or by a negative number to the right, as GCC's #if does."""
+    """An int shifted left, or right by a negative number, as in GCC's #if."""
     by = max(-64, min(by, 64))
     return a << by if by > 0 else a >> -by
 
@@ -96,11 +99,11 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 
 class _Unsigned(int):
-    """An integer without a sign."""
+    """An unsigned integer."""
 
 
 def _wrapped(number: int, *of: int) -> int:
-    """The number in 64 bits; without a sign, if one of those that it is of has none."""
+    """The number in 64 bits; unsigned if one of its operands is. of: the operands."""
     number &= (1 << 64) - 1
     if any(isinstance(one, _Unsigned) for one in of):
         return _Unsigned(number)
@@ -108,14 +111,14 @@ def _wrapped(number: int, *of: int) -> int:
 
 
 class Condition:
-    """An #if's expression, after its macros. Each method reads a part, and returns its value."""
+    """An #if's expression, with macros expanded. Each method reads a part and returns its value."""
 
     def __init__(self, text: str) -> None:
         self._words = [*_WORD.findall(text)[::-1]]
-        self._skipped = 0  # of how many parts around the value does not count
+        self._skipped = 0  # how many of the enclosing parts are not evaluated
 
     def value(self) -> int:
-        """The number; ValueError or ArithmeticError for a text that has none."""
+        """The expression's value; ValueError or ArithmeticError for a text that has none."""
         number = self._choice()
         if self._words:
             raise ValueError

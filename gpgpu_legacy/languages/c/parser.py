@@ -1,4 +1,4 @@
-"""Text → syntax tree, and what is said of a text that does not fit the grammar."""
+"""Parses a text into a syntax tree, and reports a text that does not fit the grammar."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpgpu_legacy.languages.language import (
 )
 
 DEEPEST = 200
-"""Levels of a tree, so that whoever reads it may recurse."""
+"""The most levels of a tree, so that its readers may recurse."""
 
 
 def parse(
@@ -39,10 +39,10 @@ def parse(
 ) -> tree.Unit:
     """The syntax tree of a text.
 
-    name: of the text in messages, usually a file's path. options: the folder, from which #include
-    reads, no file if it has none; the root that no #include leaves, the folder if it has none; and
-    the macros. before: a text of what the language declares. words: the language's. Raises
-    AssemblyError at the first fault.
+    name: the text's name in messages, usually a file's path. options: used are the folder from
+    which #include reads (without one, no file), the root that no #include leaves (without one, the
+    folder), and the macros. before: a text with the language's declarations. words: the language's.
+    Raises AssemblyError at the first fault, and InputError for a text that is too long.
     """
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"{name} has {len(text)} characters; at most {MOST_CHARACTERS} are read")
@@ -87,12 +87,12 @@ _ALIASES |= {f"vec{n}": f"float{n}" for n in "234"}
 
 
 def _flat(parts: Iterable[Any]) -> tuple[Any, ...]:
-    """The statements of a block: a declaration is several, if it defines a struct."""
+    """The statements of a block; a declaration that defines a struct becomes several."""
     return tuple(s for part in parts for s in (part if isinstance(part, tuple) else (part,)))
 
 
 def _node(kind: Callable[..., Any]) -> Callable[[list[Any]], Any]:
-    """Makes a node of a rule's children, keywords left out, at the place of the first of them."""
+    """Makes a node of a rule's children except keywords, at the place of the first child."""
     return lambda c: kind(
         *(_plain(part) for part in c if getattr(part, "type", "") not in _KEYWORDS), at=c[0].at
     )
@@ -105,7 +105,7 @@ def _plain(part: Any) -> Any:
 
 
 def _some(parts: list[Any]) -> tuple[Any, ...]:
-    """Without the places where the text has nothing."""
+    """The parts without those that the text leaves out."""
     return tuple(part for part in parts if part)
 
 
@@ -151,7 +151,7 @@ def _typedef(parts: list[Any]) -> tuple[Any, ...]:
     return (*structs, *(tree.Typedef(d, keyword.at) for d in declarations))
 
 
-# A declarator is the fields that it gives a Declaration.
+# A declarator becomes the fields that it gives a Declaration.
 
 
 def _nameless(parts: list[Any]) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _function(parts: list[Any]) -> tree.Function:
 
 
 def _binary(parts: list[Any]) -> Any:
-    """Operands and the operators between them, split at those that bind least."""
+    """The tree of operands and the operators between them, split at those that bind least."""
     if len(parts) == 1:
         return parts[0]
     levels = [PRECEDENCE[operator.value] for operator in parts[1::2]]
@@ -244,7 +244,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "number": lambda c: tree.Number(*number_of(c[0]), at=c[0].at),
     "string": lambda c: tree.String(b"".join(map(text_of, c)), c[0].at),
 } | {name.lower(): _node(getattr(tree, name)) for name in _AS_WRITTEN.split()}
-"""What is made of the children of each rule of the grammar."""
+"""Make the value of each rule of the grammar from its children."""
 
 
 @cache
@@ -269,11 +269,11 @@ _GROUPS = (
     ("NUMBER", "an expression", _STARTS),
     ("OPERATOR", "an operator", {k for w, k in KINDS.items() if not w[0].isalpha()} - _ENDS),
 )
-"""What all of several kinds of token are called where the first of them could stand."""
+"""Names for several kinds of token together, used where the first of them could stand."""
 
 
 def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyError:
-    """The fault at the last token read. accepts: what could stand there."""
+    """The fault at the last token read. accepts: the kinds of token that could stand there."""
     own = tokens.words.kinds
     *_, before, token = [None, *tokens.read]
     assert token is not None

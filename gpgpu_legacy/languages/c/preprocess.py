@@ -1,4 +1,4 @@
-"""The preprocessor: pcpp with columns and bounds, whose #include reads a folder's files alone."""
+"""The preprocessor: pcpp with columns and bounds; its #include reads only a folder's files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gpgpu_legacy.languages.c.syntax import BEFORE, Texts
 from gpgpu_legacy.languages.language import MOST_CHARACTERS, CompilerOptions
 
 DEEPEST_INCLUDES = 16
-"""Files that include one another."""
+"""How deeply files include one another."""
 
 DEEPEST_MACROS = 48
-"""Macros in macros, or in the arguments of macros."""
+"""How deeply macros nest, in macros or in their arguments."""
 
 LONGEST_MACRO = 2**11
 """Tokens of a macro's definition: pcpp's time grows with their square."""
@@ -34,8 +34,8 @@ _STANDARD = (
     "assert brook ctype errno float limits math stdarg stdbool stddef stdint stdio stdlib string "
     "sys time unistd"
 )
-"""Headers, or folders of some, that count as empty where the folder has none of their own. So does
-any in <>.
+"""Headers, or their folders, that count as empty if the text's folder lacks them. So does any
+header in <>.
 """
 
 _COMMENTS = re.compile(
@@ -48,18 +48,18 @@ _BLANK = str.maketrans({"\n": "\\\n"})
 
 
 class _LineNumber(int):
-    """A token's line, which pcpp hands on to what a macro expands to, with its column."""
+    """A token's line with its column; pcpp hands it on to the tokens of a macro's expansion."""
 
     column = 1
 
 
 class Preprocessed:
-    """A preprocessed text, whose tokens know their places in their own files."""
+    """A preprocessed text, which knows the place of each token in its own file."""
 
     def __init__(self, text: str, texts: Texts, options: CompilerOptions, before: str) -> None:
-        """texts: is given the text and those that it includes. Raises AssemblyError.
+        """Preprocess a text; AssemblyError at a fault.
 
-        before: what the language declares.
+        texts: is given the text and those that it includes. before: the language's declarations.
         """
         self.texts = texts
         self._starts: list[int] = []
@@ -71,7 +71,7 @@ class Preprocessed:
             if token.type in {"CPP_WS", "CPP_LINECONT"}:
                 value = " "
             elif token.lexpos != end and (expanded or follows_macro):
-                parts.append(" ")  # what a macro expands to does not join what stands beside it
+                parts.append(" ")  # a macro's expansion does not join its neighbours
                 length += 1
             end, follows_macro = token.lexpos + len(token.value), expanded
             self._starts.append(length)
@@ -81,7 +81,7 @@ class Preprocessed:
         self.text = "".join(parts)
 
     def span(self, offset: int) -> Span:
-        """The place in its own file of what stands at an offset of the preprocessed text."""
+        """The place, in its own file, of an offset in the preprocessed text."""
         piece = bisect_right(self._starts, offset) - 1
         if piece < 0:
             return Span(1, 1)
@@ -108,7 +108,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         try:
             yield from self.file(before, BEFORE)
             yield from self.file(text, "")
-        except (IndexError, AttributeError):  # pcpp reads what a directive lacks
+        except (IndexError, AttributeError):  # pcpp reads past a directive's end
             self.on_error(
                 "", self.lastdirective.lineno, f"#{self.lastdirective.value} is incomplete"
             )
@@ -127,7 +127,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
                 start = match.start()
                 at = Span(text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start), file)
                 raise self.texts.error("the comment has no end", at, "expected */")
-            # A comment may lie in a directive, which a line's end would end.
+            # A line's end in a comment must not end the directive around it.
             return match[1] or re.sub(r"[^\n]", " ", match[0]).translate(_BLANK)
 
         self.opened.append(file)
@@ -154,7 +154,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         super().define(tokens)
 
     def expand_macros(self, tokens: list[Any], expanding_from: Any = ()) -> list[Any]:
-        """Expand within bounds, a statement at a time: pcpp's time grows with a square."""
+        """Expand within bounds, a statement at a time: pcpp takes quadratic time."""
         self.depth += 1
         if self.depth > DEEPEST_MACROS:
             self.on_error("", self.linemacro, f"macros are nested more than {DEEPEST_MACROS} deep")
@@ -169,7 +169,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         return result
 
     def collect_args(self, tokenlist: list[Any], ignore_errors: bool = False) -> Any:
-        """Read a macro's arguments; tokenlist is a copy of all that follows in its statement."""
+        """Read a macro's arguments. tokenlist: a copy of the rest of the statement."""
         self.spend(len(tokenlist) >> 10)
         return super().collect_args(tokenlist, ignore_errors)
 
@@ -179,7 +179,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
             self.on_error("", self.linemacro, f"macros become more than {MOST_EXPANDED} tokens")
 
     def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
-        """The tokens of a file in the folder, or in that of the file that includes it."""
+        """The tokens of a file in the text's folder, or in that of the file that includes it."""
         place, written = tokens[0].lineno, "".join(token.value for token in tokens)
         name = re.split('[<">]', written)[1].replace("\\", "/")
         includer = self.opened[-1]
@@ -202,10 +202,10 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         yield from self.file(read_text(path, MOST_CHARACTERS), candidate)
 
     def on_error(self, file: str, line: int, msg: str) -> None:
-        """Raise the fault."""
+        """Raise a message of pcpp's as an AssemblyError."""
         column = getattr(line, "column", 1)
         at = Span(int(line) or 1, column, self.opened[-1])
-        problem, due, _ = msg.partition(" due to ")  # what follows is Python's
+        problem, due, _ = msg.partition(" due to ")  # the rest is Python's message
         expected = "expected whole numbers" if due else ""
         raise self.texts.error(problem[:1].lower() + problem[1:].rstrip(), at, expected)
 

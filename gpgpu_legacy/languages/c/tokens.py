@@ -16,7 +16,7 @@ MOST_TOKENS = 2**17
 
 
 def token_pattern(word: str, suffixes: str, own: str = "") -> str:
-    """What a token is: one of a language's own, a word, a number with a suffix, or a sign."""
+    """A token's pattern: one of a language's own, a word, a number with a suffix, or a sign."""
     return rf"""\s*+(?:{own}
       (?P<WORD>{word})
     | (?P<NUMBER>(?:0[xX][0-9a-fA-F]{{1,99}}
@@ -102,7 +102,7 @@ KINDS = {
     word: kind for line in _WORDS.splitlines()[1:] for kind, *words in [line.split()]
     for word in words
 }  # fmt: skip
-"""The kind of each token that is always spelled alike."""
+"""The kind of each token with a fixed spelling."""
 _OPENING, _CLOSING = {*"([{"}, {*")]}"}
 _TRAILING = {"const", "volatile"}
 _STATEMENTS = {"discard", "interface"}
@@ -123,7 +123,7 @@ TYPES = {
 }
 _GLSL = {"vec2", "vec3", "vec4"}
 _SOFT = {"sampler", "texture", "string", "vector", "matrix"} | _GLSL
-"""Types that programs also take for names: types before another word alone, in either case."""
+"""Types that programs also use as names, in either case: they are types only before a word."""
 
 
 def _integer(words: str) -> str:
@@ -142,9 +142,8 @@ def _integer(words: str) -> str:
 class Words:
     """The words of a language.
 
-    kinds: of the tokens that are always spelled alike. types: those that are not defined. soft:
-    types that programs also take for names; without any, all types are reserved. token: the
-    pattern of one.
+    kinds: the kind of each token with a fixed spelling. types: the built-in ones. soft: types that
+    programs also use as names; without any, all types are reserved. token: a token's pattern.
     """
 
     kinds: Mapping[str, str]
@@ -266,4 +265,4 @@ _MAKERS: dict[str, Callable[[re.Match[str]], tuple[str, str]]] = {
     "VOUT": lambda match: ("QUALIFIER", "vout"),
     "CHARACTER": lambda match: ("NUMBER", match["CHARACTER"]),
 }
-"""What a group of _TOKEN is, where that is not the group's name and text."""
+"""Make a token's kind and text from a group of _TOKEN, where they are not its name and text."""

@@ -1,1 +1,1 @@
-"""Cg 1.x fragment programs, and the HLSL that is the same: an entry function bound by semantics."""
+"""Cg 1.x fragment programs, and HLSL where it is the same: entry functions bound by semantics."""

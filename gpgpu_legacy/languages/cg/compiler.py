@@ -1,5 +1,7 @@
-"""Cg's evaluator, whose library names lookups in ways of its own; and fragment programs: the
-parameters of an entry function bound by semantics, and its results.
+"""Cg's evaluator, and the compiler of its fragment programs.
+
+Cg's lookups may say in their names how many components they give. The parameters and results of an
+entry function are bound by semantics.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from gpgpu_legacy.languages.shading.library import CG, Library
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 
 _SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
-"""A lookup's name with the number of components that it gives."""
+"""A lookup's name after the number of components that it gives, such as f3tex2D."""
 
 _REFUSED = {
     r"(un)?pack_(2half|2ushort|4u?byte)":
@@ -46,7 +48,7 @@ class CgEvaluator(Evaluator):
     library = Library(__package__, _REFUSED)
 
     def call_library(self, name: str, call: c.Call) -> Vector | None:
-        """The same; of a lookup, as many components as its name says."""
+        """Call a function of the library; a lookup gives as many components as its name says."""
         match = _SHORT.fullmatch(name)
         result = super().call_library(match[2] if match else name, call)
         return result[: int(match[1])] if match and result else result
@@ -82,7 +84,7 @@ def _numbered(semantic: str) -> str:
 
 
 def _register(semantic: str) -> tuple[str, int]:
-    """The name and the number of a semantic such as TEXUNIT3; empty and 0 of another one."""
+    """The name and the number of a semantic such as TEXUNIT3; empty and 0 for other semantics."""
     match = _REGISTER.fullmatch(semantic.upper())
     return (match[1], int(match[2])) if match else ("", 0)
 
@@ -96,7 +98,7 @@ class CgCompiler(CgEvaluator):
         self._next = self._most = 0
 
     def bound(self, function: c.Function) -> dict[str, Vector]:
-        """A value for each parameter that the outside gives."""
+        """A value for each parameter of the entry function that is not `out`."""
         declared = [*self.globals.values(), *function.parameters]
         structs = (self.types.get(d.type.name) for d in function.parameters)
         declared += (f for kind in structs if isinstance(kind, StructType) for f in kind.fields)
@@ -124,7 +126,7 @@ class CgCompiler(CgEvaluator):
         return self._varying(p, kind)
 
     def declare_global(self, d: c.Declaration) -> None:
-        """A variable outside functions: a uniform, unless it is static or has a value."""
+        """Declare a variable outside functions: a uniform, unless it is static or has a value."""
         if d.value is not None or "static" in d.type.qualifiers:
             super().declare_global(d)
         else:
@@ -132,7 +134,7 @@ class CgCompiler(CgEvaluator):
             self.declare(d.name, value, constant="const" in d.type.qualifiers)
 
     def uniform(self, declaration: c.Declaration, kind: Type) -> Vector:
-        """In parameters from the next on, a vector, a row or an element each, or a unit."""
+        """A uniform: the next parameters, one a vector, row or element; a unit for a sampler."""
         stem, first = _register(declaration.register or declaration.semantic)
         if stem == "C":
             self._next = first
@@ -152,7 +154,7 @@ class CgCompiler(CgEvaluator):
         return self.graph.built(kind, parts)
 
     def _varying(self, p: c.Declaration, kind: Type) -> Vector:
-        """A value that is interpolated, found by its semantic, or else in the next free set."""
+        """A varying: the attribute of its semantic, or the next free texture coordinate set."""
         stem, first = _register(_numbered(p.semantic))
         parts = []
         for number, (leaf, _) in enumerate(leaves(kind), first):
@@ -217,7 +219,8 @@ def compile_unit(
 ) -> Program:
     """The Program of a unit's entry function: the named one, or main, or the only one.
 
-    It raises Fault. branching: whether it may branch; else it is a straight line.
+    mathematics: as in CompilerOptions. branching: whether the Program may branch; else it is a
+    straight line. Raises Fault.
     """
     graph = Graph(branching=branching)
     compiler = CgCompiler(unit, graph)

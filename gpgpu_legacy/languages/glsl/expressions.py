@@ -30,8 +30,8 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
 
 MOST_NODES = 2**13
-"""Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
-minute of compiling. The largest kernel here has about 200.
+"""The most variables, numbers, operators and accesses of a kernel, each counted as often as it is
+evaluated: they take half a minute to compile. The largest kernel here has about 200.
 """
 
 DEEPEST = 150
@@ -88,11 +88,11 @@ _BUILT_INS = {built_in.value: built_in for built_in in BuiltIn}
 class ExpressionReader:
     """Reads expressions and counts their nodes, with the types that GLSL gives values.
 
-    names: what they mean, in the innermost scope first. local_size: of a work group.
+    names: the symbols of names, in the innermost scope first. local_size: a work group's.
     """
 
     def __init__(self, texts: c.Texts) -> None:
-        """Without a name or a node yet, in work groups of one invocation. texts: of the kernel."""
+        """Begin without names and nodes, in work groups of one invocation. texts: the kernel's."""
         self.error = texts.error
         self.names: ChainMap[str, Symbol] = ChainMap()
         self.local_size = (1, 1)
@@ -140,7 +140,7 @@ class ExpressionReader:
         raise self.error("expected a constant: literals and constants joined by +, - and *", at)
 
     def literal(self, kind: Type, value: float, at: Span) -> Constant:
-        """The literal of a constant's value. An integer's 32 bits must hold it: 2³² - 1 is -1."""
+        """The literal of a constant's value. 32 bits must hold an integer: 2³² - 1 is -1."""
         if not kind.is_integer:
             return Constant((float(value),), kind)
         if not abs(value) < 2**32:
@@ -149,7 +149,7 @@ class ExpressionReader:
         return Constant(((int(value) + half) % 2**32 - half,), kind)
 
     def number(self, x: c.Number) -> Constant:
-        """The number of a literal, which has a sign unless the text says otherwise."""
+        """The constant of a literal; an integer is an int unless its suffix is u."""
         is_integer = isinstance(x.value, int)
         kind = _SUFFIXES.get(x.suffix.rstrip("U"), INT if is_integer else FLOAT)
         if kind.is_integer is not is_integer:
@@ -210,8 +210,8 @@ class ExpressionReader:
     def limited(self, expression: E, at: Span) -> E:
         """The expression, if it is within the limits.
 
-        One that is used in several places, as for the components of a vector, counts once for each,
-        so the number of nodes may be exponential.
+        A part that is used in several places, as for the components of a vector, counts once for
+        each. So the number of nodes may grow exponentially.
         """
         waiting: list[tuple[Expression, int]] = [(expression, levels(expression))]
         while waiting:

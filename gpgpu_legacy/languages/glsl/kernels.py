@@ -33,7 +33,8 @@ DEEPEST_LOOPS = 12
 
 MOST_ARGUMENTS = 256
 """Uniforms and buffers of a kernel, and the bindings that a buffer may have: more than drivers
-have."""
+have.
+"""
 
 MOST_INVOCATIONS = 4096
 """Invocations of a work group: twice what GPUs allow."""
@@ -42,7 +43,7 @@ MOST_SHARED = 2**16
 """Elements of all shared arrays of a kernel; GPUs have less than 64 Ki floats of shared memory."""
 
 S = TypeVar("S")
-# What is no comment, and what drivers may read otherwise, also in one.
+# Comments; and, as a group, what drivers may read differently, even in comments.
 _READ_DIFFERENTLY = re.compile(
     r"//[^\n\r\\\0]*|/\*(?:[^*\r\\\0]|\*(?!/)|\r\n)*+|([\\\0]|\r(?!\n)|#(?!version ))"
 )
@@ -58,7 +59,7 @@ class _KernelReader(ExpressionReader):
     # Statements -----------------------------------------------------------------------------------
 
     def statement(self, statement: c.Statement) -> tuple[Statement, ...]:
-        """The statements of one of the syntax tree; a block has any number."""
+        """The statements that a statement of the syntax tree becomes: a block, any number."""
         self.count(1, statement.at)
         outer = self.names, self.blocks, self.loops
         self.blocks, self.loops = self.blocks + 1, self.loops + isinstance(statement, c.For)
@@ -78,7 +79,7 @@ class _KernelReader(ExpressionReader):
                 return tuple(self.declaration(d) for d in declarations)
             case c.Evaluate(c.Call(c.Name("barrier"), ())):
                 return (Barrier(),)
-            # It orders memory; here barrier() does that as well.
+            # It orders memory accesses; here barrier() does so, too.
             case c.Evaluate(c.Call(c.Name("memoryBarrierShared"), ())):
                 return ()
             case c.Evaluate(expression):
@@ -177,11 +178,11 @@ class _KernelReader(ExpressionReader):
         )  # fmt: skip
 
     def all(self, kind: type[S]) -> tuple[S, ...]:
-        """What is declared of a kind outside of main."""
+        """The symbols of a kind that are declared outside of main."""
         return tuple(symbol for symbol in self.names.values() if isinstance(symbol, kind))
 
     def declaration_of_all(self, d: c.Declaration) -> None:
-        """A declaration outside main."""
+        """Read a declaration outside of main."""
         match [*d.type.qualifiers]:
             case ["uniform"]:
                 uniform = Variable(d.name, self.type_of(d, "uniform"), Role.UNIFORM)
@@ -260,11 +261,10 @@ class _KernelReader(ExpressionReader):
 def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     """Parse a compute shader that is in the subset.
 
-    text: the whole shader. name: of the shader in messages, usually a file's path. Raises
-    AssemblyError, with line and column, at the first construct outside the subset, and where a
-    driver, which is given the text itself, could read other statements than these: at directives
-    other than #version, and at characters that end or continue lines only for some readers.
-    Kernels have limits, whoever wrote them.
+    text: the whole shader. name: its name in messages, usually a file's path. Raises InputError for
+    a text that is too long, and AssemblyError, with line and column, at the first construct outside
+    the subset or beyond a limit. A driver is given the text itself, so directives other than
+    #version are faults, and so are characters that end or continue lines only for some readers.
     """
     if len(text) > MOST_TEXT:
         raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")

@@ -1,4 +1,4 @@
-"""GLSL's built-in variables (7.2 to 7.6), and where OpenGL has their values."""
+"""GLSL's built-in variables (7.2 to 7.6), and the OpenGL state with their values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DECLARED = (
     "linearAttenuation, quadraticAttenuation; } gl_LightSource[8];",
     "uniform vec4 gl_TextureEnvColor[8];",
 )  # fmt: skip
-"""Their declarations. A text gets those that it names."""
+"""The declarations of built-in variables. A text gets those that it names."""
 
 _MATRICES = {
     "ModelView": ("", "modelview[0]"),
@@ -46,7 +46,7 @@ _MATRICES = {
     "ModelViewProjection": ("", "mvp"),
     "Texture": (r"(?P<n>\d)_", r"texture[\g<n>]"),
 }
-# GLSL has a matrix's columns, OpenGL's state its rows.
+# GLSL names a matrix's columns, OpenGL's state its rows.
 _ROWS = {"": "transpose.", "Inverse": "invtrans.", "Transpose": "", "InverseTranspose": "inverse."}
 
 STATE = [
@@ -78,4 +78,4 @@ STATE = [
     (r"gl_DepthRange_far", "depth.range y"),
     (r"gl_DepthRange_diff", "depth.range z"),
 ]
-"""Patterns of their leaves, and the state that each is, with its components."""
+"""Patterns of the names of their leaves, each with its state and perhaps the component."""

@@ -15,7 +15,7 @@ _KINDS |= {
     "readonly": "QUALIFIER",
     "writeonly": "QUALIFIER",
 }
-# `layout(local_size_x = 8) in;` declares nothing, of the type `in`.
+# `layout(local_size_x = 8) in;` is read as a declaration of no name, with the type `in`.
 _TYPES = {"bool", "int", "uint", "float", "double", "vec4", "void", "in"}
 
 GLSL = Words(_KINDS, _TYPES, (), token_pattern("[A-Za-z_][A-Za-z0-9_]*+", "[uUfF]|lf|LF"))
@@ -34,7 +34,7 @@ SAMPLERS = {
 _VECTORS = {f"{kind}vec{n}" for kind in ("", "b", "i", "u") for n in (2, 3, 4)}
 MATRICES = {f"mat{n}": (n, n) for n in (2, 3, 4)}
 MATRICES |= {f"mat{n}x{m}": (n, m) for n in (2, 3, 4) for m in (2, 3, 4)}
-"""The columns of matrices, and their rows."""
+"""The columns and rows of each matrix type."""
 
 _SKIPPED = r"(?P<SKIPPED>precision\s+\w+\s+\w+\s*;|invariant\s+gl_\w+\s*;)"
 

@@ -1,5 +1,7 @@
-"""A graph as a Program: select, pack, order, and write the instructions; what profiles allow; and
-what the program's parameters, units, attributes and results stand for in its source.
+"""Emits a graph as a Program: selects, packs and orders the operations, and writes instructions.
+
+Also here: what profiles allow, and the names that a source gives to parameters, units and
+attributes.
 """
 
 from __future__ import annotations
@@ -56,10 +58,10 @@ from gpgpu_legacy.languages.shading.registers import Homes, scheduled
 
 Swizzle = tuple[Selector, Selector, Selector, Selector]
 _LATEST = 32
-"""Vectors of constants in which a number is looked for: more than the chips of the time had."""
+"""A number is looked for in so many vectors of constants: more than the chips of the time had."""
 
 COMPARED = Temporary("RC")
-"""What is compared with 0, as cgc calls it: no instruction writes the condition code alone."""
+"""The temporary compared with 0, as cgc names it: no instruction writes only the condition code."""
 
 _SELECTORS = (Selector.X, Selector.Y, Selector.Z, Selector.W)
 
@@ -75,9 +77,9 @@ def program(
 ) -> Program:
     """The Program that computes results, and the graph's kills.
 
-    A vector of fewer than four components leaves the others unwritten; a depth is one number.
-    texts: where the instructions come from. parameters: declared first; the constants follow.
-    names: of units and attributes.
+    results: a vector of fewer than four components leaves the others unwritten; a depth is one
+    number. name: the Program's. texts: the source, for the instructions' origins. parameters:
+    declared before the constants. names: those of units and attributes in the source.
     """
     lanes: Lanes = {
         register: dict(enumerate(vector.literals, 2 * (register.kind is ResultKind.DEPTH)))
@@ -100,7 +102,7 @@ def program(
 
 
 class _ProgramCode:
-    """The instructions of a graph's segments, and of what lies between them."""
+    """The instructions of a graph's segments, and of the branches and loops between them."""
 
     def __init__(self, graph: Graph, results: Lanes) -> None:
         """results: the last segment writes them."""
@@ -137,12 +139,12 @@ class _ProgramCode:
         self.temporaries = self._homes.count + max(w.schedule.temporaries for w in writers)
 
     def _code(self, segment: StraightSegment) -> tuple[DestinationRegister, int]:
-        """The register and the component of what a segment's test compares with 0."""
+        """The register and the component that a segment's test compares with 0."""
         code = COMPARED, 0
         return code if segment.tested is None else self._homes.places.get(segment.tested, code)
 
     def instructions(self, graph: Graph) -> list[Instruction]:
-        """All instructions. Of a branch or a loop around none, nothing is left."""
+        """All instructions, without branches and loops that contain none."""
         test: CodeTest | None = None
         code: list[Instruction] = []
         for part in graph.code:
@@ -180,9 +182,9 @@ class _Constants:
     """The numbers of a program, in as few vectors as operands allow. parameters: the vectors."""
 
     def __init__(self, known: Mapping[str, Sequence[float]]) -> None:
-        """known: the numbers of each operand, by how they are written."""
+        """known: the numbers of each operand, by their repr."""
         self._vectors: list[list[str]] = []
-        """The numbers as texts."""
+        """The numbers of each vector, as texts."""
         self._places: dict[str, tuple[int, float]] = {}
         """The vector of an operand's numbers, and their sign there."""
         for text, numbers in sorted(known.items(), key=lambda k: -len(set(map(repr, k[1])))):
@@ -200,7 +202,7 @@ class _Constants:
         return self.parameters[-1]
 
     def trips(self, count: int) -> Parameter:
-        """A vector of the trips of a loop, which no operand negates."""
+        """A parameter that holds a loop's number of trips."""
         vector = (count,) * 4
         known = [p for p in self.parameters if p.value == vector]
         return known[0] if known else self._declare(vector)
@@ -213,7 +215,7 @@ class _Constants:
         return self.parameters[vector], sign < 0, components
 
     def _ways(self, numbers: Sequence[float]) -> Iterator[tuple[int, float, list[str]]]:
-        """The latest vectors, and a new one, with a sign of the numbers and those that it lacks."""
+        """Vectors with room for an operand: the vector's number, the sign, and what it lacks."""
         signs = {s: dict.fromkeys(repr(s * n) for n in numbers) for s in (1.0, -1.0)}
         first = max(0, len(self._vectors) - _LATEST)
         for number, vector in enumerate([*self._vectors[first:], []], first):
@@ -224,8 +226,10 @@ class _Constants:
 
 
 class _Writer:
-    """Instructions of a segment's packs. first: the first temporary of its own. code: the place of
-    what its test compares with 0.
+    """Writes the instructions of a segment's packs.
+
+    first: the number of its first temporary. code: the register and the component that its test
+    compares with 0.
     """
 
     def __init__(self, packer: Packer, first: int, code: tuple[DestinationRegister, int]) -> None:
@@ -248,7 +252,7 @@ class _Writer:
         ]
 
     def instruction(self, constants: _Constants, pack: Pack) -> Instruction:
-        """One instruction."""
+        """The instruction of a pack."""
         packer, first = self._packer, pack.nodes[0]
         operation = packer.operations[first]
         homes = [self._home(node) for node in packer.parts.get(first, pack.nodes)]
@@ -272,7 +276,7 @@ class _Writer:
         )  # fmt: skip
 
     def _source(self, constants: _Constants, group: Sequence[int], reads: Mapping[int, int]) -> Src:
-        """An operand. reads: for each component of the instruction a literal of the group."""
+        """An operand. reads: by component of the instruction, the literal's number in the group."""
         numbers = self._numbers(group)
         if numbers:
             register, negative, components = constants.operand(numbers)
@@ -296,13 +300,13 @@ class _Writer:
 
 
 def _places(mnemonic: str, count: int) -> dict[int, int]:
-    """The components in which an instruction reads the scalars of an operand, by component."""
+    """The numbers of an operand's scalars, by the component in which an instruction reads them."""
     last = 3 if mnemonic in ("TXP", "TXB", "TXL", "LIT") else count - 1
     return {k: k for k in range(count - 1)} | {last: count - 1}
 
 
 def _swizzle(chosen: Mapping[int, int]) -> Swizzle:
-    """Selectors for the components that are read; the others take what reads best."""
+    """Selectors for the components that are read; the others make the text short."""
     if all(lane == component for lane, component in chosen.items()) and len(chosen) > 1:
         return IDENTITY
     last = chosen[max(chosen)]
@@ -320,11 +324,12 @@ def fitted(
     profile: str,
     programs: Callable[[T], Iterable[Program]],
 ) -> T:
-    """Compile into a straight line, if the text fits one and the profile leaves the choice, else
-    with `branching`.
+    """Compile to a straight line or with branches, as the profile has them.
 
-    programs: gives the programs of a result, which may have NVIDIA's instructions if the profile
-    does.
+    Without a profile, the result has branches only if a straight line would be too long.
+    compiled: compiles, with the keyword `branching`. profile: a key of PROFILES, or empty;
+    InputError for others. programs: gives the programs of a result; Fault if they have NVIDIA's
+    instructions and the profile has none.
     """
     if profile and profile not in PROFILES:
         raise InputError(f"there is no profile {profile}; {hint(profile, PROFILES)}")
@@ -350,13 +355,13 @@ def fitted(
 
 UNITS = 32
 _OF_OPTIONS = (*words_of(NV_OPTIONS), CONDITION.name, COMPARED.name)
-"""What cannot name a parameter of a program that takes one of NVIDIA's options, as any may."""
+"""Names that no parameter can have, as any program may take one of NVIDIA's options."""
 
 _MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
 
 
 class Bindings:
-    """The registers of a program that is compiled, with the names that its source gives them."""
+    """The registers of a compiled program, with the names that its source gives them."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -373,7 +378,7 @@ class Bindings:
         return self.graph.leaf(parameter)
 
     def attribute(self, attribute: Attribute, name: str, *, after: int = 0) -> Vector:
-        """The numbers of an attribute, or those after the first, whose name it then joins."""
+        """The components of an attribute. after: skip as many; `name` joins the name it has."""
         own = self.names.setdefault(attribute, name)
         if after:
             self.names[attribute] = f"{own}_{name}"
@@ -386,7 +391,7 @@ class Bindings:
         return self.graph.special(SAMPLER, number)
 
     def program(self, unit: c.Unit, main: c.Function, advice: str) -> Program:
-        """The Program that computes what `main` leaves: results, or kills alone.
+        """The Program that computes the results and the kills of `main`.
 
         Raises Fault, with the advice, if there are neither.
         """
@@ -404,7 +409,7 @@ def _limit(name: str, number: int, most: int, at: Span) -> None:
 
 
 def identifier(name: str, taken: set[str]) -> str:
-    """The name, or one like it that a program may declare, and has not; it is taken from now on."""
+    """The name, or a similar one that a program may declare. taken: the names so far; it grows."""
     stem = re.sub(r"\W", "_", name, flags=re.ASCII)[: LONGEST_NAME - 8]
     own, number = stem, 0
     while own in taken or own in words_of() or re.fullmatch(r"[Rc]\d+", own):

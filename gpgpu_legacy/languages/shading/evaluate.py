@@ -1,4 +1,4 @@
-"""Functions of Cg and simple statements, evaluated on a graph."""
+"""Functions and simple statements, evaluated on a graph."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Evaluator(Loops):
     # Functions ------------------------------------------------------------------------------------
 
     def run(self, function: c.Function, given: Mapping[str, Vector]) -> dict[str, Vector]:
-        """Evaluate a function. The final value of each parameter by name, and of `return`.
+        """Evaluate a function; return the final values of its parameters and of `return` by name.
 
         given: values of parameters, taken as they are; the others begin as 0.
         """
@@ -76,7 +76,7 @@ class Evaluator(Loops):
         return names
 
     def declare_global(self, d: c.Declaration) -> None:
-        """A variable outside functions."""
+        """Declare a variable outside functions."""
         self._declare(d)
 
     def _declare(self, d: c.Declaration) -> None:
@@ -89,7 +89,7 @@ class Evaluator(Loops):
     def _inline(
         self, function: c.Function, given: Mapping[str, Vector], of: Vector | None = None
     ) -> dict[str, Vector]:
-        """A function's parameters as it leaves them, and its `return`. of: a method's `this`."""
+        """Inline a function: its parameters' final values, and `return`. of: a method's `this`."""
         if any(function is active for active in self._active):
             raise Fault(
                 f"{function.name} calls itself; fragment programs have no stack: use a loop",
@@ -146,9 +146,9 @@ class Evaluator(Loops):
         return self.call_library(name.name, call)
 
     def call_method(self, name: c.Member, call: c.Call) -> Vector | None:
-        """Inline a method, and assign what it leaves in `this` to what it is called on."""
+        """Inline a method, and assign its final `this` to the value that it is called on."""
         place = None
-        with suppress(Fault):  # what is no variable, or has an index that depends on data
+        with suppress(Fault):  # it is no variable, or its index depends on data
             place = self.place(name.base)
         base = self.evaluate(name.base) if place is None else self.read(place)
         known = self.methods_of(base)
@@ -173,13 +173,13 @@ class Evaluator(Loops):
     ) -> Vector | None:
         """Inline the function whose parameters suit the arguments best.
 
-        this: what a method is called on. leave: takes what it becomes.
+        this: the value that a method is called on. leave: is given its final value.
         """
         outs = {k for f in functions for k, p in enumerate(f.parameters) if is_out(p)}
         places = {}
         values = []
         for number, x in enumerate(call.arguments):
-            with suppress(Fault):  # of another function of the name, perhaps
+            with suppress(Fault):  # perhaps an `out` of another overload
                 if number in outs:
                     places[number] = self.place(x)
             values.append(self.read(places[number]) if number in places else self.evaluate(x))
@@ -236,7 +236,7 @@ class Evaluator(Loops):
         return best
 
     def distance(self, own: Type, kind: Type) -> float:
-        """How much a conversion changes: a kind, then a width; infinite if there is none."""
+        """The cost of a conversion: a width costs more than a kind; infinite if there is none."""
         is_generic = isinstance(own, Numbers) and kind.kind in GENERIC
         if kind in (own, GENERIC["value"]) or isinstance(own, Indexed) or is_generic:
             return 0
@@ -255,7 +255,7 @@ class Evaluator(Loops):
         return inf
 
     def call_library(self, name: str, call: c.Call) -> Vector | None:
-        """A function of the language's own library."""
+        """Call a function of the language's library."""
         functions = self.library.functions(name, call.at)
         if not functions:
             expected = meant(name, [*self._functions, *self.library.texts]) or "define it first"

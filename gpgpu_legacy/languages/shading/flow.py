@@ -1,4 +1,4 @@
-"""Statements that branch and jump, as selects and as instructions do.
+"""Statements that branch and jump, as selects or as instructions.
 
 In a straight line, a condition that depends on data makes both sides run, on copies of the
 variables, and selects between their values. A jump under such a condition leaves a copy of the
@@ -7,8 +7,8 @@ variables where it jumps to.
 In a graph that branches, an `if` is an IF. It stays a select if it is short: if it has at most
 LONGEST_SELECT operators, assignments and calls, no loop and no jump but the last `return`s of a
 function. (An IF with its ENDIF took a GeForce 6 four cycles, with an ELSE six: GPU Gems 2, Table
-34-1.) The rest of a block after a side that ends with a jump becomes the other side. A fragment
-that jumps out of an IF to somewhere else sets a flag, and what lies between is under an IF, too.
+34-1.) If one side ends with a jump, the rest of the block joins the other side. A fragment that
+jumps out of an IF to a place further away sets a flag; the code in between is under an IF, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gpgpu_legacy.languages.shading.expressions import Expressions, ShaderVariab
 from gpgpu_legacy.languages.shading.graph import FREE, Fault, Graph, Key, StraightSegment, Vector
 
 LONGEST_SELECT = 6
-"""Operators, assignments and calls of an `if` that is a select."""
+"""The most operators, assignments and calls of an `if` that is a select."""
 
 _OPERATIONS = (c.Binary, c.Unary, c.Conditional, c.Assign, c.Call)
 
@@ -37,16 +37,16 @@ Leave = tuple[StraightSegment, Values, bool]
 
 @dataclass
 class JumpScope:
-    """Where jumps lead: the end of a function, of a loop or of a trip, by the jump's name.
+    """Where jumps lead: the end of a function, of a loop or of a trip.
 
-    guards, depth: the numbers of conditions and of regions that enclose it. left: whether a
-    fragment jumped here from its own region; None if none did. exits: of each such jump its
-    condition and the variables there. flag: where fragments are that jumped here from a region
-    inside. flagged: whether any did.
+    jump: `return`, `break` or `continue`. guards, depth: how many conditions and regions enclose
+    the scope. left: whether a fragment jumped here from the scope's own region; None if none did.
+    exits: the condition of each such jump, and the variables there. flag: a variable that is 1 for
+    fragments that jumped here from an inner region. flagged: whether any did.
 
-    reps: of a loop that is REPs, their number. stays: where it keeps whether fragments stay, if
-    they may stay longer than its trips. leaves: the segments that end in its BRKs, with the
-    variables there; in the last trip of a REP without one, with True.
+    reps: how many REPs a loop is. stays: the home that says whether fragments stay in the loop, if
+    it may have more trips than a REP. leaves: for each BRK the segment before it, the variables
+    there and False; True marks the end of the last trip.
     """
 
     jump: str
@@ -70,7 +70,7 @@ class Flow(Expressions):
         self._active: list[c.Function] = []
         self._guards: list[Vector] = []
         self._bases = [0]
-        """The guards before each region that encloses this place."""
+        """How many guards come before each region that encloses this place."""
         self._jumps: list[JumpScope] = []
         self._alive = True
         self._lost = False
@@ -119,7 +119,7 @@ class Flow(Expressions):
         self._close()
 
     def _with_rest(self, statement: c.Statement, rest: Sequence[c.Statement]) -> c.Statement:
-        """An `if`; if one of its sides ends with a jump, the rest of its block joins the other."""
+        """The statement; if it is an `if` with a side that jumps, the rest joins the other side."""
         if not isinstance(statement, c.If) or not rest or self._breaks(statement):
             return statement
         if _jumps(statement.yes):
@@ -141,7 +141,7 @@ class Flow(Expressions):
             self.graph.kill(of_kind(self.vector(jump.condition), "bool") & self._here())
         if jump.kind == "discard" and not self._alive:
             self._lost = True
-            if any(scope.reps for scope in self._jumps):  # which no longer end for this fragment
+            if any(scope.reps for scope in self._jumps):  # the loops end for this fragment, too
                 self._flag(0)
 
     def _enter(self, jump: str) -> JumpScope:
@@ -180,7 +180,7 @@ class Flow(Expressions):
         scope.left = condition if scope.left is None else scope.left | condition
 
     def _leave(self, scope: JumpScope, *, falls: bool = True) -> None:
-        """End a scope with the values of all that left it, the first that applies first.
+        """End a scope; each fragment takes its values at the first jump that it took here.
 
         falls: whether its end may be reached without a jump.
         """
@@ -195,7 +195,7 @@ class Flow(Expressions):
             self._alive, self._lost = True, False
 
     def _flag(self, number: int) -> None:
-        """Leave for a scope outside this region, by a BRK if it is outside a REP."""
+        """Leave for a scope outside this region, by a BRK if a REP lies in between."""
         scope = self._jumps[number]
         loop = next((s for s in reversed(self._jumps[number:]) if s.reps), None)
         if scope is not loop:
@@ -205,7 +205,7 @@ class Flow(Expressions):
             self._break(loop)
 
     def _gone(self) -> list[ShaderVariable]:
-        """The flags of fragments that have left this place. If they leave the loop, they break."""
+        """The flags of jumps inside the innermost REP. Fragments that jumped further away break."""
         number = max((k for k, scope in enumerate(self._jumps) if scope.reps), default=-1)
         outer, inner = (
             [s.flag for s in scopes if self.values[s.flag].constant != (0.0,)]
@@ -217,7 +217,7 @@ class Flow(Expressions):
         return inner
 
     def _break(self, scope: JumpScope, stays: Vector | None = None) -> None:
-        """Leave a REP, or where a condition does not hold."""
+        """Leave a REP. stays: the condition under which fragments stay; None if none does."""
         graph, segment = self.graph, self.graph.segment
         if scope.stays:
             (literal,) = (stays or graph.numbers(0)).literals
@@ -234,12 +234,12 @@ class Flow(Expressions):
     # Branches -------------------------------------------------------------------------------------
 
     def _truth(self, expression: c.Expression) -> Vector | bool:
-        """A condition: known, or to be chosen by."""
+        """A condition: a bool if it is known, else a scalar."""
         condition = self.scalar(expression, "bool")
         return bool(condition.constant[0]) if condition.constant else condition
 
     def _do_if(self, statement: c.If) -> None:
-        selects = self._selects or self._is_short(statement)  # before its calls have tails
+        selects = self._selects or self._is_short(statement)  # before its calls set _tail
         condition = self._truth(statement.condition)
         if isinstance(condition, bool):
             self._steered = True
@@ -271,7 +271,7 @@ class Flow(Expressions):
         )
 
     def _called(self, *trees: object) -> list[c.Function]:
-        """The functions that syntax trees call, and that these call."""
+        """The functions that syntax trees call, directly or through others."""
         called: list[c.Function] = []
         names, stack = set[str](), list(trees)
         while stack:
@@ -321,7 +321,7 @@ class Flow(Expressions):
         at: Span,
         cleared: Sequence[ShaderVariable] = (),
     ) -> None:
-        """An IF. cleared: the flags that are 0 in its first side."""
+        """Evaluate a branch as an IF. cleared: the flags that are 0 in its first side."""
         if len(self._bases) > MOST_IFS:
             raise Fault(f"branches are too deep inside one another; at most {MOST_IFS} may be", at)
         graph, before, start = self.graph, self.values, self.graph.segment
@@ -357,7 +357,7 @@ class Flow(Expressions):
         variable: ShaderVariable,
         sides: Sequence[tuple[Values, StraightSegment]],
     ) -> Vector:
-        """A variable after an IF. first: the first node that one of its sides computes."""
+        """A variable's value after an IF. first: the first node that its sides compute."""
         ends = [(values[variable], segment) for values, segment in sides]
         value, *others = (value for value, _ in ends)
         if all(other.literals == value.literals for other in others):
@@ -369,7 +369,7 @@ class Flow(Expressions):
         return self._homed(ends)
 
     def _homed(self, values: Sequence[tuple[Vector, StraightSegment]]) -> Vector:
-        """A value that segments leave in homes; numbers in which they agree have none."""
+        """A value that segments leave in homes; numbers in which all agree need none."""
         (value, _), *_ = values
         columns = [*zip(*(v.literals for v, _ in values), strict=True)]
         differing = [k for k, column in enumerate(columns) if len(set(column)) > 1]

@@ -4,7 +4,7 @@ A node is an operation of the ISA on scalars. A literal is 2·node + 1 if it is 
 not. A vector is a tuple of literals, so swizzles, write masks and constructors cost nothing. Only
 rewrites that keep every bit are made: constants are folded with the opcodes' own definitions.
 
-The code is straight segments, and the words of branches and loops between them.
+The code is straight segments with the words of branches and loops between them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from gpgpu_legacy.languages.shading.types import KINDS, Numbers, Type, item, lea
 
 
 class Fault(Exception):  # noqa: N818 — it becomes an AssemblyError, which is the error
-    """What is wrong in a Cg text, what was expected or how to mend it, and where.
+    """A fault that is found after a text is parsed; it ends the compilation.
 
-    It is found after the text is parsed, and ends the compilation.
+    message: what is wrong, and what was expected or how to mend it. at: where.
     """
 
     def __init__(self, message: str, at: Span) -> None:
@@ -44,7 +44,7 @@ class TooLong(Fault):
 
 @dataclass(eq=False)
 class Home:
-    """Up to four numbers that lie in one temporary from one segment to another."""
+    """Up to four numbers that stay in one temporary from one segment to another."""
 
 
 Key = tuple[Home, int] | int
@@ -53,8 +53,11 @@ Key = tuple[Home, int] | int
 
 @dataclass(eq=False)
 class StraightSegment:
-    """Straight code. stores: what it leaves in homes, as literals. test: the literal, and its
-    relation to 0, that decides what follows. tested: where that literal is stored, too.
+    """A run of instructions without branches and loops.
+
+    stores: the literals that it leaves in homes. kills: the literals of each KIL. test: a literal
+    and its relation to 0, which decide how to go on. tested: the home of that literal, if it has
+    one.
     """
 
     stores: dict[Key, int] = field(default_factory=dict)
@@ -65,9 +68,9 @@ class StraightSegment:
 
 @frozen
 class FlowWord:
-    """An IF, ELSE, ENDIF, REP, ENDREP or BRK between segments. trips: of a REP.
+    """An IF, ELSE, ENDIF, REP, ENDREP or BRK between segments. trips: a REP's.
 
-    An IF and a BRK are under the test of the segment before; a BRK without one is so always.
+    The test of the segment before decides an IF or a BRK. A BRK without a test always leaves.
     """
 
     mnemonic: str
@@ -76,15 +79,15 @@ class FlowWord:
 
 
 MOST_STEPS = 3 * 2**14
-"""Statements and vector operations of a program whose loops are unrolled: they take some seconds.
-What takes longer, such as writing into a long array, counts as several.
+"""The most statements and vector operations of a program, with loops unrolled: they take some
+seconds. Slower ones, such as writing into a long array, count as several.
 """
 
 CONSTANT, LEAF, PART = "constant", "leaf", "part"
-"""Operations besides the opcodes: a number, a component of a register, one of a vector result."""
+"""Operations besides opcodes: a number, a component of a register, and one of a vector result."""
 
 SAMPLER, UNREADABLE = "sampler", "unreadable"
-"""A texture image unit; and what a fragment program may name but not read, with the fault."""
+"""A texture image unit; and an input that a program may name but not read, with its fault."""
 
 FREE = {CONSTANT, LEAF, SAMPLER, UNREADABLE}
 """Operations that no segment has to compute."""
@@ -113,7 +116,7 @@ def _operator(
 
 @frozen
 class Vector:
-    """A value: numbers of a kind. A scalar is a vector of one, and smears.
+    """A value: numbers of one kind. A scalar is a vector of one, and can be smeared.
 
     shape: the type of a matrix, an array, a struct or a sampler, whose parts lie one after another.
     """
@@ -142,7 +145,7 @@ class Vector:
         return (self[c] for c in range(len(self)))
 
     def item(self, number: int) -> Vector:
-        """A component, a row, an element or a field."""
+        """The component, row, element or field of that number."""
         kind, start = item(self.type, number)
         return self.graph.built(kind, [self[start : start + size(kind)]])
 
@@ -181,7 +184,7 @@ class Vector:
     __or__, __ror__ = _operator("OR")
 
     def equals(self, other: Operand) -> Vector:
-        """Whether both are the same number: NaN is not, 0 and -0 are."""
+        """Whether both are the same number; NaN equals nothing, 0 equals -0."""
         other = self.graph.vector(other)
         if other.constant is not None and not any(other.constant):
             return -self.graph.op("ABS", self) >= other
@@ -195,7 +198,7 @@ Operand = Vector | float
 
 
 def widest(*vectors: Vector) -> str:
-    """The widest kind of all."""
+    """The widest kind of these vectors."""
     return max((v.kind for v in vectors), key=KINDS.index)
 
 
@@ -212,14 +215,14 @@ class Graph:
         self.keys: list[Hashable] = []
         self.spans: list[Span] = []
         self.kills: list[Literals] = []
-        """A fragment ends where one of these is negative."""
+        """The literals of each KIL: a fragment ends if one of them is negative."""
         self.owners: list[StraightSegment] = []
         """The segment of each node."""
         self.segment = StraightSegment()
         self.code: list[StraightSegment | FlowWord] = [self.segment]
         self._outer: list[_Nodes] = []
         self.same: dict[int, int] = {}
-        """Literals that stand for nodes."""
+        """Literals that replace nodes."""
         self._at = NOWHERE
         self.steps = 0
         self._known: _Nodes = {}
@@ -227,7 +230,7 @@ class Graph:
 
     @property
     def at(self) -> Span:
-        """Where the text asks for new nodes; the library's own text is not such a place."""
+        """The place in the text that new nodes come from; places in the library do not count."""
         return self._at
 
     @at.setter
@@ -242,7 +245,7 @@ class Graph:
         return Vector(self, kind, tuple(map(self._number, numbers)))
 
     def vector(self, value: Operand) -> Vector:
-        """A vector, or a Python number as one: an int literal does not widen the other operand."""
+        """A value as a vector; a Python number has the narrowest kind, and widens no operand."""
         return value if isinstance(value, Vector) else self.numbers(value, kind="bool")
 
     def built(self, kind: Type, parts: Iterable[Vector]) -> Vector:
@@ -257,7 +260,7 @@ class Graph:
         return self.built(kind, [self.numbers(*[0.0] * size(kind))])
 
     def special(self, operation: str, key: Hashable) -> Vector:
-        """A texture image unit, or what may not be read."""
+        """A texture image unit, or an input that cannot be read."""
         return Vector(self, "", (2 * self.node(operation, (), key),))
 
     def leaf(self, register: Attribute | Parameter) -> Vector:
@@ -266,7 +269,7 @@ class Graph:
         return Vector(self, "float", tuple(literals))
 
     def number(self, literal: int) -> float | None:
-        """The number of a constant's literal; None for another's."""
+        """The number of a literal that is constant; None for other literals."""
         if self.operations[literal >> 1] is not CONSTANT:
             return None
         value = cast(float, self.keys[literal >> 1])
@@ -278,7 +281,7 @@ class Graph:
         return 2 * self.node(CONSTANT, (), abs(value)) + negative
 
     def spend(self, steps: int) -> None:
-        """Count work, which the number of trips of a loop may multiply."""
+        """Count work; TooLong for more than MOST_STEPS."""
         self.steps += steps
         if self.steps > MOST_STEPS:
             problem = "the program is too long" + " once its loops are unrolled" * (
@@ -302,7 +305,7 @@ class Graph:
         self.follow(mnemonic, at, trips)
 
     def leave(self) -> None:
-        """End a region, whose nodes are not always computed."""
+        """End a region, and forget its nodes, which are not always computed."""
         self._known = self._outer.pop()
 
     def follow(self, mnemonic: str, at: Span, trips: int = 0) -> None:
@@ -311,26 +314,26 @@ class Graph:
         self.code += [FlowWord(mnemonic, at, trips), self.segment]
 
     def decide(self, condition: Vector, *, holds: bool) -> None:
-        """Let the segment end with the test whether a condition, of 0 and 1, holds."""
+        """End the segment with a test of a condition, 0 or 1. holds: whether it asks for 1."""
         (literal,) = condition.literals
         operation, operands = self.operations[literal >> 1], self.operands[literal >> 1]
         if operation == "ADD" and self.number(operands[0]) == 1.0 and operands[1] & 1:
-            literal, holds = operands[1] ^ 1, not holds  # of ~condition
+            literal, holds = operands[1] ^ 1, not holds  # it is ~condition
         self.segment.test = literal, "NE" if holds else "EQ"
 
     def home(self, count: int) -> Literals:
-        """Numbers that lie in homes, of four each."""
+        """The literals of so many numbers in new homes, four in each."""
         homes = [Home() for _ in range(-(-count // 4))]
         return tuple(2 * self.node(LEAF, (), (homes[k // 4], k % 4)) for k in range(count))
 
     def home_of(self, node: int) -> Key | None:
-        """The place in a home that a node reads, if it does that."""
+        """The number of a home that a node reads; None if it reads none."""
         key = cast(tuple[object, int], self.keys[node])
         is_home = self.operations[node] is LEAF and isinstance(key[0], Home)
         return cast(Key, key) if is_home else None
 
     def resolved(self, literal: int) -> int:
-        """What stands for a literal."""
+        """The literal that replaces this one; this one if none does."""
         while literal >> 1 in self.same:
             literal = self.same[literal >> 1] ^ (literal & 1)
         return literal
@@ -338,7 +341,7 @@ class Graph:
     # Operations -----------------------------------------------------------------------------------
 
     def node(self, operation: str, operands: Literals, key: Hashable = None) -> int:
-        """The node of an operation, the one that is already there if there is one."""
+        """The node of an operation; an equal one that is already there is used again."""
         nodes = self._shared if operation in FREE else self._known
         known = nodes.get((operation, operands, key))
         if known is None and operation in _COMMUTATIVE:
@@ -368,7 +371,7 @@ class Graph:
         return Vector(self, kind, tuple(cast(list[int], simple)))
 
     def _lanes(self, *vectors: Vector) -> list[Literals]:
-        """The operands of each component of an operation, which is counted."""
+        """The operands of each component of an operation, which counts as work."""
         width = min((len(v) for v in vectors if len(v) > 1), default=1)
         self.spend(-(-width // 4))
         return list(zip(*(v.smeared(width).literals for v in vectors), strict=True))
@@ -407,7 +410,7 @@ class Graph:
         return operands[0] if once and self.operations[operands[0] >> 1] == operation else None
 
     def _decided(self, operation: str, a: int, b: int) -> int | None:
-        """AND or OR of 0 or 1, if one operand decides it."""
+        """The literal of AND or OR, if one operand decides it; else None."""
         for one, other in ((a, b), (b, a)):
             number = self.number(one)
             if number is not None:
@@ -424,8 +427,10 @@ class Graph:
     def look_up(
         self, unit: int, target: Target, coordinates: Vector, mnemonic: str = "TEX"
     ) -> Vector:
-        """The texel at the coordinates. TXP divides by the last, TXB biases by it; TXD takes the
-        derivatives after them.
+        """The texel at the coordinates.
+
+        The last coordinate is TXP's divisor, TXB's bias or TXL's level; TXD's derivatives follow
+        the coordinates.
         """
         literals = coordinates.literals
         if mnemonic != "TXD":
@@ -439,21 +444,21 @@ class Graph:
         a, b = a.smeared(width), b.smeared(width)
         if width < 3 or (a.constant and b.constant):
             return cast(Vector, reduce(add, map(mul, a, b)))
-        if b.constant is not None:  # whose signs are free
+        if b.constant is not None:  # the signs of constants are free
             a, b = b, a
         left = (x ^ (y & 1) for x, y in zip(a.literals, b.literals, strict=True))
         right = (y & ~1 for y in b.literals)
         return Vector(self, widest(a, b), (2 * self.node(f"DP{width}", (*left, *right)),))
 
     def select(self, condition: Vector, yes: Operand, no: Operand) -> Vector:
-        """Where the condition, of 0 and 1, holds `yes`, else `no`, which has its shape."""
+        """`yes` where the condition, 0 or 1, holds; else `no`, which has the same shape."""
         yes, no = self.vector(yes), self.vector(no)
         literals = tuple(starmap(self._choice, self._lanes(condition, yes, no)))
         kind = yes.kind if yes.shape else widest(yes, no)
         return Vector(self, kind, literals, yes.shape)
 
     def _choice(self, condition: int, yes: int, no: int) -> int:
-        """One component's choice, by a CMP if it is open."""
+        """One component's choice; a CMP, unless it is known."""
         known = self.number(condition)
         if known is not None:
             return yes if known else no
@@ -468,17 +473,17 @@ class Graph:
         return 2 * self.node("CMP", (self._negative(condition), yes, no))
 
     def join(self, *values: Operand) -> Vector:
-        """The components of all, in order."""
+        """One vector of the components of all values, in order."""
         vectors = [self.vector(value) for value in values]
         return Vector(self, widest(*vectors), tuple(x for v in vectors for x in v.literals))
 
     def kill(self, condition: Vector) -> None:
-        """End the fragments in which any component of the condition, of 0 and 1, holds."""
+        """End the fragments in which any component of the condition, 0 or 1, holds."""
         self.kills.append(tuple(self._negative(literal) for literal in condition.literals))
         self.segment.kills.append(self.kills[-1])
 
     def _negative(self, condition: int) -> int:
-        """A literal that is negative where the condition, of 0 and 1, is 1."""
+        """A literal that is negative where the condition, 0 or 1, is 1."""
         if self.operations[condition >> 1] == "SLT":
             low, high = self.operands[condition >> 1]
             if self.number(high) == 0.0:

@@ -1,7 +1,8 @@
-"""Loops, unrolled and as instructions.
+"""Loops, unrolled or as instructions.
 
-A loop is unrolled if its trips are known, few, and end without a jump, and in a graph that does not
-branch; else it is a REP, two in one another if its trips are unknown or more than a REP has.
+A graph that does not branch has only unrolled loops. In others, a loop is unrolled if its trips are
+known and few, and end without a jump. Else it is a REP, or two nested REPs if its trips are unknown
+or more than a REP can have.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from gpgpu_legacy.languages.shading.graph import (
 )
 
 MOST_OPEN_TRIPS = 1024
-"""Trips of a loop that depends on data before it counts as one without a length."""
+"""After so many trips a loop that depends on data counts as one without a length."""
 
 _SOME_TRIPS = 16
 """After so many trips a loop counts as one without a length, if nothing known has steered it."""
 
 _LONGEST_UNROLLED = 2048
-"""Nodes of the syntax tree, times trips, of a loop that is unrolled."""
+"""The most nodes of the syntax tree, times trips, of a loop that is unrolled."""
 
 _MOST_UNROLLED = MOST_STEPS // 4
-"""Statements and operations of a program after which no loop is unrolled."""
+"""After so many statements and operations of a program no loop is unrolled."""
 
 _MOST_KNOWN_TRIPS = 4096
 
@@ -137,7 +138,7 @@ class Loops(Flow):
         self._alive = all(self.values[s.flag].constant != (1.0,) for s in self._jumps)
 
     def _trip(self, loop: c.For, scope: JumpScope) -> None:
-        """A trip of a loop."""
+        """Evaluate the trip of a REP."""
         if loop.tests_first:
             self._test(scope, loop.condition)
         trip = self._enter("continue")
@@ -151,7 +152,7 @@ class Loops(Flow):
             self._test(scope, loop.condition)
 
     def _trips(self, loop: c.For) -> int | None:
-        """The trips of a loop, as far as its head tells; None if they depend on data."""
+        """The number of trips by a loop's head; None if it is too large or depends on data."""
         head = loop.condition, loop.step
         read = {node.name for node in c.walk(head) if isinstance(node, c.Name)}
         if loop.condition is None or read & self._assigned(loop.body):
@@ -186,7 +187,7 @@ class Loops(Flow):
         return names
 
     def _own_assigned(self, tree: object) -> set[str]:
-        """The same, without the functions."""
+        """The names that a syntax tree may assign to, without the functions that it calls."""
         names, targets = set[str](), list[object]()
         for node in c.walk(tree):
             if isinstance(node, c.Assign):
@@ -205,7 +206,7 @@ class Loops(Flow):
         return names
 
     def _carried(self, loop: c.For) -> dict[ShaderVariable, Vector]:
-        """Homes of the variables that a loop changes, which have their values before it."""
+        """Give homes to the variables that a loop changes; the homes begin with their values."""
         names = self._assigned(loop.body, loop.condition, loop.step)
         variables = {scope[n]: None for scope in self.scopes for n in sorted(names) if n in scope}
         carried = {}
@@ -224,11 +225,11 @@ class Loops(Flow):
         return carried
 
     def _carry(self, carried: Values, before: Values, start: StraightSegment) -> None:
-        """Store in homes what a trip changes; a home that no trip changes is its value before."""
+        """Store in homes what a trip changes; the value before replaces an unchanged home."""
         graph = self.graph
         for variable in before.keys() - carried.keys() if self._alive else ():
             is_kept = self.values[variable].literals == before[variable].literals
-            assert is_kept or variable.name in ("", "return")  # which a jump alone gives a meaning
+            assert is_kept or variable.name in ("", "return")  # only a jump gives these a meaning
         for variable, homes in carried.items():
             ends = self.values[variable] if self._alive else homes
             for home, end, old in zip(
@@ -248,7 +249,7 @@ class Loops(Flow):
         homes: Vector | None,
         leaves: Sequence[Leave],
     ) -> Vector:
-        """A variable after a loop. homes: where its trips leave it."""
+        """A variable's value after a loop. homes: where its trips leave it, if they change it."""
         graph = self.graph
 
         def resolved(value: Vector) -> Vector:

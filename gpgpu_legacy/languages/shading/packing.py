@@ -1,9 +1,10 @@
-"""The scalar operations that results need, with MAD and _SAT, packed into vector instructions.
+"""Selects the scalar operations that results need, and packs them into vector instructions.
 
-Operations of one kind share an instruction if their operands can lie in one register at each place
-and their results in one, too. Which scalars must lie together is a class, of at most four. Packing
-starts from what has no choice, results and the operands of lookups and dot products, goes from
-there to what computes them, and then tries independent operations.
+Selection forms MAD and _SAT. Operations of one kind share an instruction if their results can lie
+in one register and so can their operands at each place. Scalars that must lie together form a
+class, of at most four. Packing starts from scalars without a choice: results, and the operands of
+lookups and dot products. It goes on to the operations that compute them, and then tries independent
+ones.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ Lanes = dict[DestinationRegister, dict[int, int]]
 
 @dataclass(slots=True)
 class ScalarOperation:
-    """One scalar operation, or one with vector operands. key: of a lookup its texture, of a part
-    its component, of a leaf its register and component, of a constant its magnitude.
+    """One scalar operation, or one with vector operands.
+
+    key: a lookup's texture, a part's component, a leaf's register and component, or a constant's
+    magnitude.
     """
 
     mnemonic: str
@@ -52,7 +55,7 @@ def selected(
 ) -> dict[int, ScalarOperation]:
     """The operations that the roots need, by node, operands first.
 
-    roots: literals. placed: where a node already lies; None of one that is to be computed.
+    roots: literals. placed: tells where a node already lies; None for a node to compute.
     """
 
     @cache
@@ -87,7 +90,7 @@ def selected(
         places = [
             place for place in (0, 1) if mnemonic == "ADD" and operands[place] >> 1 in products
         ]
-        if places:  # MAD, which the machine rounds twice, if no one else needs the product
+        if places:  # MAD, which the machine rounds twice, if only ADDs need the product
             place = min(places, key=lambda place: (uses[operands[place] >> 1] > 1, -place))
             a, b = read(operands[place] >> 1)[1]
             mnemonic, operands = "MAD", (a ^ (operands[place] & 1), b, operands[1 - place])
@@ -98,15 +101,15 @@ def selected(
 
 
 _NEIGHBOURS = 4
-"""Later packs of a kind that one is tried with."""
+"""How many later packs of its kind a pack is tried with."""
 
 _MOST_VISITS = 100
-"""Packs that may move for one merge."""
+"""How many packs may move for one merge."""
 
 
 @dataclass(eq=False)
 class Class:
-    """Scalars of one register. fixed: the lanes of those that have no choice."""
+    """Scalars of one register. fixed: by lane, those that have no choice."""
 
     members: list[int]
     fixed: dict[int, int] = field(default_factory=dict)
@@ -114,10 +117,11 @@ class Class:
 
 @dataclass(eq=False)
 class Pack:
-    """One instruction: its nodes, and its place in an order in which operands come first.
+    """One instruction.
 
-    depth: the lookups in a row that it waits for, its own included. feeds: a lookup depends on it.
-    pulled: the number of its nodes whose operands were tried together.
+    nodes: the operations that it computes. level: its place in an order with operands first. depth:
+    the length of the chain of lookups that it waits for, its own included. feeds: whether a lookup
+    depends on it. pulled: how many of its nodes had their operands tried together.
     """
 
     nodes: list[int]
@@ -128,7 +132,7 @@ class Pack:
 
 
 class Packer:
-    """Packs the operations of a program. `packs` has the instructions."""
+    """Packs the operations of a segment. `packs` has the instructions."""
 
     def __init__(
         self,
@@ -188,7 +192,7 @@ class Packer:
         return self._new
 
     def producer(self, node: int) -> int:
-        """The node whose instruction computes a node: of a part, its whole."""
+        """The node whose instruction computes a node: for a part, its whole."""
         operation = self.operations[node]
         return operation.operands[0] >> 1 if operation.mnemonic == PART else node
 
@@ -198,15 +202,15 @@ class Packer:
         return [*dict.fromkeys(self.pack_of[n] for n in producers if n in self.pack_of)]
 
     def reads(self, node: int) -> set[tuple[object, int]]:
-        """The components of registers that a node's operands lie in, of those that are written."""
+        """The written components of registers that a node's operands read."""
         operands = (self.operations[x >> 1] for x in self.operations[node].operands)
         leaves = {cast(tuple[object, int], o.key) for o in operands if o.mnemonic == LEAF}
         return leaves & self._written
 
     def _placed(self, results: Lanes) -> list[Literals]:
-        """The literals of each result: written by what computes them, or else by a MOV.
+        """The literals of each result, written by the node that computes them, or else by a MOV.
 
-        What reads a component that the program writes elsewhere is computed before, and moved.
+        A node that reads components written elsewhere is computed first, and its value moved.
         """
         read = {x >> 1 for operation in self.operations.values() for x in operation.operands}
         homes: dict[int, list[tuple[DestinationRegister, int]]] = defaultdict(list)
@@ -230,7 +234,7 @@ class Packer:
         ]
 
     def _home(self, literal: int) -> tuple[object, int, int]:
-        """What a literal's operand has in common with others, its sign, and its class."""
+        """A literal's register if it is known, or CONSTANT; its sign; and its class."""
         operation, sign = self.operations[literal >> 1], literal & 1
         if operation.mnemonic == CONSTANT:
             return CONSTANT, 0, 0
@@ -262,11 +266,11 @@ class Packer:
     # Operands without a choice --------------------------------------------------------------------
 
     def _settle(self, operation: ScalarOperation) -> None:
-        """Bring the operands of a lookup, dot product or the like into one register each."""
+        """Bring each operand of a lookup, dot product or the like into one register."""
         groups = operand_groups(operation) or []
         moves = sum(len({self._home(x) for x in group}) - 1 for group in groups)
         if operation.mnemonic in ("DP3", "DP4") and moves >= len(groups[0]):
-            # Of scattered scalars: products and sums, which have the same bits.
+            # Scattered scalars: products and sums give the same bits without moves.
             (first, *others), last = zip(*groups, strict=True), 0
             last = 2 * self._operation("MUL", first)
             for pair in others[:-1]:
@@ -276,7 +280,7 @@ class Packer:
             operation.operands = tuple(x for group in groups for x in self._required(group))
 
     def _required(self, group: Literals) -> Literals:
-        """A group in one register: as it is, or with copies of what lies elsewhere."""
+        """A group in one register: as it is, or with copies of scalars that lie elsewhere."""
         if self._together(group):
             return group
         if group not in self._copies:
@@ -304,7 +308,7 @@ class Packer:
     # Order ----------------------------------------------------------------------------------------
 
     def _order(self) -> None:
-        """A pack for each operation, with its level, its depth in lookups and its users."""
+        """Make a pack for each operation, with its level, its depth in lookups and its users."""
         for node, operation in self.operations.items():
             if operation.mnemonic not in _COMPUTED:
                 self.pack_of[node] = pack = Pack([node])
@@ -356,7 +360,7 @@ class Packer:
                         self._pull(self.groups(pack))
 
     def _pull(self, work: list[Literals]) -> None:
-        """Merge what computes each group, and then what computes its operands."""
+        """Merge the packs that compute each group, and then those that compute their operands."""
         while work:
             kept: list[Pack] = []
             for pack in self.sources(work.pop()):
@@ -368,13 +372,13 @@ class Packer:
                     work += self.groups(pack)
 
     def groups(self, pack: Pack) -> list[Literals]:
-        """The operands of a pack by place: of each lane, or of an operation with vectors."""
+        """The literals of each operand of a pack."""
         operations = [self.operations[node] for node in pack.nodes]
         lanes = zip(*(operation.operands for operation in operations), strict=True)
         return operand_groups(operations[0]) or list(lanes)
 
     def _key(self, pack: Pack) -> Hashable:
-        """What packs that may merge have in common."""
+        """A key that is the same for packs that may merge."""
         first = self.operations[pack.nodes[0]]
         places = [self._home(literal)[:2] for literal in first.operands]
         if first.mnemonic in _COMMUTATIVE:
@@ -426,7 +430,7 @@ class Packer:
         return False
 
     def _spread(self, pack: Pack) -> None:
-        """Users of a merged pack wait as long as it does, and sources feed what it feeds."""
+        """Pass a merged pack's depth on to its users, and `feeds` to its sources."""
         stack = [pack]
         while stack:
             pack = stack.pop()

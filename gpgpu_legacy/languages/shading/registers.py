@@ -1,11 +1,11 @@
-"""The order of instructions, and the temporaries that their results lie in.
+"""The order of instructions, and the temporaries of their results.
 
 Two orders are tried: depth first, which keeps few temporaries alive, and by texture indirections
 (GL_ARB_fragment_program, issue 24), which looks up all that can be looked up before it computes.
 
-What flows between segments has registers, too: variables of a loop have homes that trips write,
-a branch's sides write what differs after it, and a node that another segment reads stays where it
-was computed.
+Values that pass between segments have registers, too. A loop's variables have homes, which its
+trips write. The sides of a branch write the variables that differ after it. A node that another
+segment reads stays where it was computed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PackSchedule:
 
 
 def scheduled(packer: Packer) -> PackSchedule:
-    """The better of both orders."""
+    """The better of the two orders: depth first, unless it has too many indirections."""
     first = _depth_first(packer)
     plain = _allocated(packer, first, phased=False)
     if plain.indirections <= NATIVE_INDIRECTIONS:
@@ -55,14 +55,14 @@ def scheduled(packer: Packer) -> PackSchedule:
 
 
 def _depth_first(packer: Packer) -> list[Pack]:
-    """Operands before what reads them, those that need the most registers first."""
+    """Packs after their operands; operands that need the most registers come first."""
     packs = sorted(packer.packs, key=lambda pack: (pack.nodes[0] in packer.lanes, pack.level))
     sources = {pack: packer.sources(_read(packer, pack)) for pack in packs}
     readers: dict[tuple[object, int], list[Pack]] = defaultdict(list)
     for pack in packs:
         for place in {place for node in pack.nodes for place in packer.reads(node)}:
             readers[place].append(pack)
-    for pack in packs if readers else ():  # what is overwritten is read before
+    for pack in packs if readers else ():  # a register is read before it is overwritten
         for register, lanes in (packer.lanes.get(node, (None, ())) for node in pack.nodes):
             before = (reader for lane in lanes for reader in readers[register, lane])
             sources[pack] += [r for r in before if r is not pack and r not in sources[pack]]
@@ -88,7 +88,7 @@ def _depth_first(packer: Packer) -> list[Pack]:
 
 
 def _phase(packer: Packer, pack: Pack) -> tuple[float, bool]:
-    """Lookups as early as their coordinates allow, then what the next ones wait for."""
+    """A sort key: lookups as early as their coordinates allow, then what the next ones need."""
     looks_up = is_lookup(packer.operations[pack.nodes[0]])
     return (pack.depth, not looks_up) if looks_up or pack.feeds else (inf, False)
 
@@ -96,9 +96,9 @@ def _phase(packer: Packer, pack: Pack) -> tuple[float, bool]:
 def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> PackSchedule:
     """Temporaries for the classes, by component: a lane is free after its last read."""
     place: dict[int, tuple[int, int]] = {}
-    busy = [0, 0, 0, 0]  # the temporaries in use, of each lane, as bits
+    busy = [0, 0, 0, 0]  # the temporaries in use in each lane, as bits
     last = {x >> 1: number for number, pack in enumerate(packs) for x in _read(packer, pack)}
-    indirections, outputs, alu = 1, 0, 0  # what the last one has touched
+    indirections, outputs, alu = 1, 0, 0  # as bits: temporaries that the last one touched
     for number, pack in enumerate(packs):
         operation = packer.operations[pack.nodes[0]]
         is_alu = OPCODES[operation.mnemonic].cost is CostClass.ARITHMETIC
@@ -151,13 +151,13 @@ Component = tuple[Temporary, int]
 
 
 class Homes:
-    """The registers of what flows between the segments of a graph.
+    """The registers of values that pass between the segments of a graph.
 
-    places: of each key. count: the temporaries that they take.
+    places: the register and component of each key. count: the temporaries that they take.
     """
 
     def __init__(self, graph: Graph, ends: Mapping[StraightSegment, Sequence[int]]) -> None:
-        """ends: what the segments compute besides, as literals: results, kills and tests."""
+        """ends: the literals that each segment computes for results, kills and tests."""
         self.graph = graph
         self.segments = graph.segments
         self._number = {segment: n for n, segment in enumerate(self.segments)}
@@ -181,13 +181,13 @@ class Homes:
         return stores
 
     def leaf(self, node: int, segment: StraightSegment) -> Component | None:
-        """Where a segment reads a node; None if it computes it, or if it has no home."""
+        """Where a segment reads a node; None if the segment computes it, or it has no home."""
         if self.graph.owners[node] is segment and node in self.places:
             return None
         return self.places.get(self.graph.home_of(node) or node)
 
     def _trace(self, ends: Mapping[StraightSegment, Sequence[int]]) -> None:
-        """Find what is needed for the ends, and where."""
+        """Find the keys that the ends need, and the segments that use them."""
         graph, seen = self.graph, set[int]()
         stored: dict[Key, list[tuple[StraightSegment, int]]] = defaultdict(list)
         for segment in self.segments:
@@ -213,7 +213,7 @@ class Homes:
                 work += [(owner, operand) for operand in graph.operands[node]]
 
     def _groups(self) -> Iterator[list[Key]]:
-        """Keys of one register: the components of a home, and nodes that were made in a row."""
+        """Groups of keys for one register: the components of a home, or nodes made in a row."""
         homes: dict[Home, list[Key]] = defaultdict(list)
         rows: list[list[Key]] = []
         before, operations = -2, self.graph.operations
@@ -230,7 +230,7 @@ class Homes:
         yield from homes.values()
 
     def _allocate(self) -> None:
-        """A place for each key, free from the first segment that uses it to the last."""
+        """Give each key a place that is free from the first segment that uses it to the last."""
         number, begun, trips, ranges = 0, list[int](), list[tuple[int, int]](), []
         for part in self.graph.code:
             if isinstance(part, StraightSegment):
@@ -242,7 +242,7 @@ class Homes:
         for keys in self._groups():
             used = reduce(or_, (self._used[key] for key in keys))
             first, last = min(used), max(used)
-            for begin, end in trips:  # of which the inner ones come first
+            for begin, end in trips:  # inner loops come first
                 if first <= end and last >= begin and not begin <= first <= last <= end:
                     first, last = min(first, begin), max(last, end)
             ranges.append((first, last, keys))

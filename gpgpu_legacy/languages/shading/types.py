@@ -1,4 +1,4 @@
-"""The types of Cg."""
+"""The types of the shading languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VOID = Numbers("void", 0)
 
 @frozen
 class ArrayType:
-    """An array, or a matrix, whose items are its rows. length: None if it is not given."""
+    """An array; or a matrix, whose items are its rows. length: None if it is not given."""
 
     item: Type
     length: int | None
@@ -66,7 +66,7 @@ class StructType:
 
 @frozen
 class SamplerType:
-    """A sampler; without a target, the lookup says which it has."""
+    """A sampler. target: None if the lookup decides it."""
 
     target: TextureTarget | None
     kind = ""
@@ -76,12 +76,12 @@ class SamplerType:
 
 
 class Indexed:
-    """The type of a value that answers an index itself, such as a gather stream."""
+    """The type of a value that computes its own elements, such as a gather stream."""
 
     kind = ""
 
     def index(self, index: Any) -> Any:
-        """The element at a vector; `g[x, y]` gives one of two numbers."""
+        """The element at an index, a vector: `g[x, y]` has an index of two numbers."""
         raise NotImplementedError
 
 
@@ -103,12 +103,12 @@ def implements(own: Type | None, kind: Type | None) -> bool:
 
 
 def is_matrix(kind: Type | None) -> bool:
-    """Whether a type is a matrix's."""
+    """Whether a type is that of a matrix."""
     return isinstance(kind, ArrayType) and kind.is_matrix
 
 
 def extents(kind: Type) -> tuple[int, int]:
-    """The rows and columns of a vector or a matrix; 0 and 0 of other types."""
+    """The rows and columns of a vector or a matrix; 0 and 0 for other types."""
     if isinstance(kind, ArrayType) and kind.is_matrix:
         return length(kind), length(kind.item)
     return (1, kind.width) if isinstance(kind, Numbers) else (0, 0)
@@ -140,7 +140,7 @@ BUILT_IN: dict[str, Type] = {
 """The types that Cg defines."""
 
 GENERIC = {name: Numbers(name, 0) for name in ("real", "number", "value")}
-"""The types that stand for others in library.cg, which says for which."""
+"""The generic types of library.cg, which explains them."""
 
 
 def item(kind: Type, number: int) -> tuple[Type, int]:
@@ -154,7 +154,7 @@ def item(kind: Type, number: int) -> tuple[Type, int]:
 
 
 def length(kind: Type) -> int:
-    """The components or items of a value."""
+    """How many components or items a value of a type has."""
     match kind:
         case StructType():
             return len(kind.types)
@@ -166,7 +166,7 @@ def length(kind: Type) -> int:
 
 
 def size(kind: Type) -> int:
-    """The numbers and samplers in a value of a type."""
+    """How many numbers and samplers a value of a type has."""
     match kind:
         case StructType():
             return sum(map(size, kind.types))
@@ -194,7 +194,7 @@ _PART = re.compile(r"_m?\d\d|.")
 
 
 def selected(kind: Type, name: str) -> list[int]:
-    """The numbers of a vector or a matrix that `.xy`, `._m00_m11` or `._11_22` selects, if any."""
+    """The positions of what `.xy`, `._m00_m11` or `._11_22` selects; empty if there are none."""
     names: list[list[str]] = []
     if isinstance(kind, Numbers):
         names = [list(letters[: kind.width]) for letters in (COMPONENTS, "rgba", "stpq")]

@@ -59,7 +59,7 @@ def combiner(
     operands: tuple[CombinerOperand, ...],
     sources: tuple[CombinerSource, ...] = INITIAL_SOURCES,
 ) -> Combiner:
-    """A function of these sources, as many as it has arguments."""
+    """A function of these operands of these sources, as many as it has arguments."""
     arguments = map(CombinerArgument, sources[: function.arity], operands)
     return Combiner(function, tuple(arguments))
 
@@ -139,7 +139,7 @@ def _texel(number: int) -> Temporary:
 
 @dataclass
 class _Stage:
-    """One unit's instructions. previous: the result of the unit before; for unit 0 the colour."""
+    """One unit's instructions. previous: the result of the unit before, or else the colour."""
 
     unit: TextureUnit
     primary: SourceRegister
@@ -230,7 +230,7 @@ _PLAIN = {
 
 
 def _of_sources(combiner: Combiner) -> tuple[object, ...]:
-    """What it computes of its sources, of their colours or of their alpha."""
+    """What a combiner computes, whether of its sources' colours or of their alpha."""
     arguments = [(a.source, a.operand.is_complement) for a in combiner.arguments]
     return combiner.function, combiner.scale, arguments
 

@@ -62,7 +62,7 @@ class IterationSpace:
 
     @property
     def extents(self) -> tuple[int, int, int, int]:
-        """The length of each of a form's parts."""
+        """The length of the range of each part of a form; 1 for the constant."""
         return 1, self.width, self.height, self.iterations
 
 
@@ -85,22 +85,22 @@ class Linear(Symbol):
 
     @property
     def parts(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-        """The constant, then what is added for each x, y and iteration."""
+        """The constant, and the coefficients of x, y and iteration."""
         return self.constant, self.x, self.y, self.iteration
 
     @property
     def largest(self) -> Fraction:
-        """A bound on its magnitude in the ranges."""
+        """A bound on the form's magnitude in the ranges."""
         return sum(map(mul, map(abs, self.parts), self.ranges.extents), Fraction(0))
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is the same in every fragment of every iteration."""
+        """Whether the form is the same in every fragment of every iteration."""
         return not any(self.parts[1:])
 
     @property
     def fits_float32(self) -> bool:
-        """Whether every value in the ranges is a whole number of steps, fewer than 2²⁴."""
+        """Whether float32 holds every value in the ranges: as at most 2²⁴ steps of a power of 2."""
         steps = 2 * lcm(*(part.denominator for part in self.parts))  # 2: fragments lie at halves
         if steps.bit_count() != 1:
             return False
@@ -110,16 +110,16 @@ class Linear(Symbol):
         return most <= 2**24
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
-        """Operations that keep a form affine give a form."""
+        """The result as a form, if the operation keeps forms affine; otherwise UNKNOWN."""
         known = all(isinstance(operand, Linear) for operand in operands)
         return _KEPT[name](*operands) if known and name in _KEPT else UNKNOWN
 
     def moved(self, x: Fraction, y: Fraction, more: Fraction = Fraction(0)) -> Linear:
-        """The form that has, at the first fragment, the value of fragment (x, y) and more."""
+        """The form that has the value of fragment (x, y), plus `more`, at the first fragment."""
         return replace(self, constant=self.constant + self.x * x + self.y * y + more)
 
     def scaled(self, factor: Fraction) -> Value:
-        """The form times a number."""
+        """The form times a number; UNKNOWN if float32 rounds it and the ranges forbid that."""
         constant, x, y, iteration = (part * factor for part in self.parts)
         error = self.error * abs(factor)
         return _if_it_fits(Linear(constant, x, y, iteration, self.ranges, error))
@@ -210,7 +210,7 @@ class TexelForm:
 
     @property
     def slopes(self) -> tuple[int, int, int]:
-        """What is added for each x, y and iteration."""
+        """The coefficients of x, y and iteration."""
         return self.x, self.y, self.iteration
 
 
@@ -229,8 +229,8 @@ def chosen_texels(value: Value) -> TexelForm | None:
 def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
     """The texels that a coordinate selects; None unless it lies near a texel centre everywhere.
 
-    factor: texels for 1. Near: less than a quarter of a texel away, including the rounding errors
-    of the program and of a lookup; so every implementation reads the same texel.
+    factor: the texels in a coordinate of 1. Near is less than a quarter of a texel, including the
+    rounding errors of the program and of a lookup; so every implementation reads the same texel.
     """
     if not isinstance(value, Linear):
         return None
@@ -241,7 +241,7 @@ def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
 
 
 def _near(value: Linear, factor: int) -> tuple[TexelForm, Fraction]:
-    """The texels nearest to a coordinate, and how far it is from their centres at most."""
+    """The texels nearest to a coordinate, and its greatest distance from their centres."""
     first = (value.constant + (value.x + value.y) / 2) * factor
     form = TexelForm(
         round(first - Fraction(1, 2)), *(round(slope * factor) for slope in value.parts[1:])
@@ -258,9 +258,9 @@ _LOOKUP_ROUNDINGS = 3
 
 
 class _Forms(Domain[Value]):
-    """The forms that a pass gives, and forms computed from them; texels are unknown.
+    """The domain of forms: a pass gives them to its program, and texels are unknown.
 
-    coordinates: s and t of the lookups executed.
+    coordinates: s and t of each lookup so far.
     """
 
     def __init__(self, pass_: FragmentPass, iterations: int, *, rounds: bool) -> None:
@@ -306,7 +306,7 @@ class _Forms(Domain[Value]):
         return {(c,): UNKNOWN for c in components}
 
     def discard(self, condition: Value) -> None:
-        """No coordinate depends on it."""
+        """Do nothing: no coordinate depends on a discard."""
 
     def saturated(self, _: Value) -> Value:
         return UNKNOWN
@@ -315,7 +315,7 @@ class _Forms(Domain[Value]):
         return [UNKNOWN] * 3
 
     def rounded(self, value: Any) -> Value:
-        """A value, or a number of the opcode's own."""
+        """A form as it is; a number of the opcode's own as a form."""
         is_number = not isinstance(value, Symbol)
         return self.constant(float(value)) if is_number else value
 
@@ -335,7 +335,7 @@ class _Forms(Domain[Value]):
 
 @lru_cache(maxsize=1024)
 def _form(number: Number, ranges: IterationSpace) -> Value:
-    """A number as a form; UNKNOWN if it is not finite or float32 rounds it."""
+    """A number as a form; UNKNOWN for a Table, or if it is not finite or does not fit float32."""
     if isinstance(number, Table):
         return UNKNOWN
     base, step = (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
@@ -350,7 +350,7 @@ def _form(number: Number, ranges: IterationSpace) -> Value:
 def _plane(
     origin: Number, right: Number, far: Number, top: Number, ranges: IterationSpace
 ) -> Value:
-    """A texture coordinate as a form, cached: many passes of a plan have the same."""
+    """A texture coordinate as a form, from its corner values; many passes have the same ones."""
     a, b, c, d = (_form(number, ranges) for number in (origin, right, far, top))
     along, up = b - a, d - a
     if not (isinstance(a, Linear) and isinstance(along, Linear) and isinstance(up, Linear)):

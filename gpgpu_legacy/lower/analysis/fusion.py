@@ -3,14 +3,13 @@
 In a blocked product every pass reads the partial sum of the pass before it at its own texel,
 through a copy, through two textures that alternate, or through a blending framebuffer. No value
 goes from fragment to fragment, so all iterations of one fragment can run one after another with the
-partial sum in registers. The analysis looks only at coordinates; a single pass is FusedPasses of
-one iteration.
+partial sum in registers. The analysis looks only at coordinates. A single pass becomes FusedPasses
+of one iteration.
 
-A lookup of a pass that is drawn can be folded into a varying, which the rasteriser interpolates, if
-its coordinates are affine and lie on texel centres: interpolated from the corners, however roughly,
-they still choose the same texel. Lookups along a row or a column share one varying and differ by a
-whole number of texels. The instructions that computed their coordinates are then dead, unless
-others read them.
+In a pass that is drawn, a lookup can be folded into a varying if its coordinates are affine and lie
+on texel centres. However roughly the rasteriser interpolates the varying, the lookup chooses the
+same texel. Lookups along a row or a column share one varying and differ by a whole number of
+texels. The instructions that computed their coordinates are then dead, unless others read them.
 """
 
 from __future__ import annotations
@@ -45,9 +44,8 @@ Lookups = tuple[Lookup[str], ...]
 class Stretch:
     """Repeated passes over rectangles of one size.
 
-    passes: as the plan writes them. lookups: of each pass, with their facts.
-    origins: for each texture that is written, or read as a register, the lower left of its
-    rectangle, by name.
+    passes: as the plan writes them. lookups: for each pass, the facts about its lookups. origins:
+    by name, the lower left of the rectangle in each texture that is written or read as a register.
     """
 
     count: int
@@ -84,7 +82,7 @@ class UnfusedRepeat:
 
 
 def fused_steps(plan: Plan, *, apart: bool = False) -> Iterator[FusedPasses | UnfusedRepeat | Pass]:
-    """The plan's steps in order: fused, unfused, or plain passes if they do not draw.
+    """The plan's steps in order: each fused, unfused, or a plain pass if it cannot be either.
 
     apart: keep every pass by itself, even if it could be fused.
     """
@@ -101,7 +99,7 @@ def fused_steps(plan: Plan, *, apart: bool = False) -> Iterator[FusedPasses | Un
 
 
 def moved_alone(copy: CopyPass, count: int) -> FusedPasses | None:
-    """A copy of an UnfusedRepeat by itself; None within one texture, where order matters."""
+    """A copy of an UnfusedRepeat as FusedPasses; None within one texture, where order matters."""
     (source, from_), (target, to) = rectangles(copy)
     if source == target:
         return None
@@ -113,7 +111,7 @@ Steps = Sequence[FusedPasses | UnfusedRepeat | Pass]
 
 
 def all_fused(steps: Steps) -> Iterator[FusedPasses]:
-    """The fused passes among them, including those in unfused repeats."""
+    """The fused passes among steps, including those in unfused repeats."""
     for step in steps:
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
         yield from (member for member in members if isinstance(member, FusedPasses))
@@ -143,7 +141,7 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
 def common_rectangle(
     passes: Iterable[FragmentPass | CopyPass],
 ) -> tuple[tuple[int, int], dict[str, tuple[int, int]]] | None:
-    """The common size of the rectangles, and each texture's rectangle; None if they differ."""
+    """The common size of the rectangles, and each texture's origin; None if they differ."""
     rects = [placed for pass_ in passes for placed in rectangles(pass_)]
     origins = {name: (rect.x, rect.y) for name, rect in rects}
     sizes = {(rect.width, rect.height) for _, rect in rects}
@@ -194,7 +192,7 @@ def _lookups(
 def whole_texels(
     texture: Texture, sampler: Sampler, coordinates: tuple[Value, Value]
 ) -> tuple[TexelForm, TexelForm] | None:
-    """The column and the row that a lookup reads, if it reads one texel at that texel's centre."""
+    """The column and the row of a lookup's texel; None unless it reads one at its centre."""
     if texture.kind is not TextureKind.RECT or sampler.sole_filter is not Filter.NEAREST:
         return None
     s, t = map(chosen_texels, coordinates)
@@ -222,7 +220,7 @@ MOST_VARYINGS = 8  # of a shader: a quarter of OpenGL 4.0's minimum
 class Varying:
     """Coordinates that the rasteriser interpolates, for lookups in textures of one extent.
 
-    s, t: the texels whose centres they are.
+    s, t: the texels at whose centres the coordinates lie.
     """
 
     s: TexelForm
@@ -230,7 +228,7 @@ class Varying:
     extent: Extent
 
     def corners(self, rect: Rect) -> tuple[Affine, ...]:
-        """Both, as fractions of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
+        """Fractions of the extent for s and t, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
         corners = ((0, 0), (rect.width, 0), (rect.width, rect.height), (0, rect.height))
         values = []
         for x, y in corners:
@@ -244,7 +242,10 @@ class Varying:
 
 @frozen
 class Folded:
-    """A lookup at a varying: its number, and the texels to the right of it and above."""
+    """A lookup that is folded into a varying.
+
+    varying: its number. right, up: the distance of the lookup's texel from the varying's.
+    """
 
     varying: int
     right: int
@@ -266,17 +267,17 @@ class Decisions:
 
 
 def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decisions:
-    """Decide for a pass as its plan writes it.
+    """Decide which lookups of a pass are folded.
 
-    folding: whether lookups may be folded at all; not if an arithmetic rounds coordinates more than
-    float32, nor without a rasteriser.
+    pass_: as its plan writes it. folding: False if the arithmetic rounds coordinates more than
+    float32 does, or if there is no rasteriser.
     """
     if not folding or pass_.in_quads:
         return undecided(pass_.program)
     varyings: list[Varying] = []
 
     def fold(binding: Binding, coordinates: tuple[Value, Value]) -> Folded | None:
-        """At a varying at a distance of whole texels, or at a new one while there is room."""
+        """Fold a lookup into a varying that is whole texels away, or a new one if there is room."""
         texture = plan.texture(binding.texture)
         texels = whole_texels(texture, binding.sampler, coordinates)
         if texels is None:
@@ -298,6 +299,6 @@ def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decision
 
 
 def undecided(program: Program) -> Decisions:
-    """For a program alone: nothing is folded, and only dead instructions are left out."""
+    """The decisions that fold nothing, and only leave out dead instructions."""
     count = len(program.lookup_units)
     return Decisions((None,) * count, live_components(program, (False,) * count), ())

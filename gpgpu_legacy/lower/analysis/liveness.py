@@ -1,8 +1,8 @@
 """Liveness: the components of instructions that reach the program's results.
 
-One walk from the last instruction to the first finds them, which goes through a loop until nothing
-is added. A lookup at a known texel reads no coordinates, so the instructions that computed these
-may be dead, too.
+One walk from the last instruction to the first finds them. It repeats a loop until nothing is
+added. A lookup at a known texel reads no coordinates, so the instructions that computed these may
+be dead, too.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def live_components(program: Program, known: tuple[bool, ...]) -> Live:
     """For each instruction the components of its result that reach the program's results.
 
     known: for each lookup, whether its texel is known, so that it reads no coordinates.
-    Found backwards: a component is needed if a later needed instruction reads it before it is
-    written again. A discard and a branch are results; the depth, which is not used, is not.
+    A component is needed if a later needed instruction reads it before it is written again.
+    Discards and branches count as results; the depth does not, since it is not used.
     """
     folded = dict(zip(_lookups(program), known, strict=True))
 
@@ -58,10 +58,12 @@ def _lookups(program: Program) -> Iterator[int]:
 def _backwards(
     program: Program, visit: Callable[..., tuple[int, ...]], *, in_quads: bool = False
 ) -> Live:
-    """What `visit` gives for each instruction: from the instruction and the components that are
-    needed after it, which it changes to those needed before. ends: whether a component that it
-    writes is no longer needed before it. in_quads: a side of a branch may read what others of the
-    quad wrote on the side before.
+    """The result of `visit` for each instruction, from the last to the first.
+
+    visit: is given an instruction and the components that are needed after it, and changes these to
+    those needed before it. Its `ends` says whether a component that the instruction writes is then
+    no longer needed. in_quads: whether the second side of a branch may read components that other
+    fragments of the quad wrote on the first.
     """
     live: list[tuple[int, ...]] = [()] * len(program.instructions)
 
@@ -89,9 +91,10 @@ def _backwards(
 def coordinate_components(
     program: Program, wanted: tuple[bool, ...], *, executed: bool = True
 ) -> Live:
-    """The same for the coordinates of the wanted lookups, and for the sources of derivatives.
+    """For each instruction the components that reach the coordinates of the wanted lookups.
 
-    executed: each of these has at least one component, even if no other needs it.
+    The sources of derivatives count as such coordinates. executed: each wanted lookup and each
+    derivative has at least one component, even if no other instruction needs it.
     """
     looked_up = dict(zip(_lookups(program), wanted, strict=True))
 
@@ -113,14 +116,15 @@ def coordinate_components(
 
 
 def _read(instruction: Instruction, components: Iterable[int]) -> Iterator[Parts]:
-    """The components of temporaries from which some of the result are computed."""
+    """The components of temporaries from which these components of a result are computed."""
     parts = parts_read(instruction)
     return (parts[c] for c in components if c in parts)
 
 
 def _needed(instruction: Instruction, needed: Needed, *, ends: bool) -> tuple[int, ...]:
-    """The needed components of a result; if it `ends` their life, and is not masked, they are no
-    longer needed before it.
+    """The needed components of an instruction's result.
+
+    ends: whether to remove them from `needed`, unless the write has a condition.
     """
     if not instruction.written:
         depth = instruction.register == ResultRegister(ResultKind.DEPTH)

@@ -1,9 +1,9 @@
-"""Finds Repeats whose passes read each other's results at neighbouring texels, and the reach.
+"""Finds Repeats whose passes read each other's results at neighbouring texels, and their reach.
 
-A relaxation, a filter that runs many times, a cellular automaton: each fragment reads texels at
-bounded offsets from its own, which other fragments wrote in the pass before. Such passes can be run
-several at a time over overlapping tiles (temporal tiling): a tile enlarged by the offsets has
-everything that its own fragments need; neighbouring tiles then compute some fragments twice. Pass
+In a relaxation, a filter that runs many times, or a cellular automaton, each fragment reads texels
+that other fragments wrote in the pass before, at bounded offsets from its own. Several such passes
+can run at a time over overlapping tiles (temporal tiling): a tile enlarged by the offsets has
+everything that its own fragments need. Neighbouring tiles then compute some fragments twice. Pass
 fusion (analysis/fusion.py) is the case in which all offsets are 0.
 
 The analysis looks only at coordinates. It knows which texel lies beyond an edge: the outermost one
@@ -50,11 +50,11 @@ class Neighbourhood(Stretch):
 
     Lookups of textures that the Repeat writes are OwnLookups and NeighbourLookups.
     reaches: of each pass, into textures that the Repeat writes; a copy has none.
-    written: the textures that they write. live: the ones of these in which an iteration may read,
-    or keep, a texel of the rectangle before writing it; in all others, only the steps after the
-    Repeat use an iteration's results. wraps: whether, along x and along y, fragments beyond the
-    rectangle are those from the other side: lookups repeat there, and the rectangle is as long as
-    the texture. If it does not wrap, a texel beyond a texture's edge is the outermost one.
+    written: the textures that the passes write. live: those of them in which an iteration may read,
+    or keep, a texel of the rectangle before it writes the texel; in all others, only the steps
+    after the Repeat use an iteration's results. wraps: whether, along x and along y, fragments
+    beyond the rectangle are those from the other side: lookups repeat there, and the rectangle is
+    as long as the texture. Otherwise a texel beyond a texture's edge is the outermost one.
     """
 
     reaches: tuple[Reach, ...]
@@ -69,10 +69,10 @@ class Neighbourhood(Stretch):
 
 
 def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
-    """The facts about a Repeat whose passes read neighbours; None if any lookup is unbounded.
+    """The facts about a Repeat whose passes read neighbours; None if it cannot be tiled.
 
-    Lookups of textures that no pass of it writes may be unbounded. repeat: of the plan's fused
-    steps.
+    In textures that the Repeat writes, all lookups must be at bounded offsets. repeat: from
+    fused_steps.
     """
     passes = tuple(pass_ for member in repeat.body for pass_ in _handled(member))
     place = common_rectangle(passes)
@@ -122,7 +122,7 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
 def with_neighbours(
     fused: FusedPasses, around: Neighbourhood, number: int, extents: Mapping[str, Extent]
 ) -> FusedPasses:
-    """A Repeat's pass by itself, with affine lookups of what the Repeat writes.
+    """A Repeat's pass by itself, with affine lookups of the textures that the Repeat writes.
 
     number: of the pass in the Repeat's body. extents: of textures, by name.
     """
@@ -144,7 +144,7 @@ def with_neighbours(
 
 
 def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:
-    """A Repeat's member as a pass, if it is of a kind that is handled."""
+    """A Repeat's member as a pass, if it draws or copies."""
     if isinstance(member, CopyPass):
         yield member
     elif isinstance(member, FusedPasses):
@@ -158,7 +158,7 @@ def _reach(lookups: Lookups) -> Reach:
 
 
 def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups]) -> Iterator[str]:
-    """The textures that passes read, or keep in part, before they have written all of it."""
+    """The textures that passes read, or keep in part, before they have written the rectangle."""
     written = set[str]()
     for pass_, known in zip(passes, lookups, strict=True):
         targets = set(written_by(pass_))
@@ -181,8 +181,8 @@ def _near(
 ) -> NeighbourLookup[str] | OwnLookup[str] | None:
     """A lookup at the same distance from every fragment's own texel; None for others.
 
-    rect: the rectangle in the texture. repeats: along x and along y, whether such lookups of other
-    fragments' texels wrap around, over the whole texture; this one's are added.
+    rect: the rectangle in the texture. repeats: for x and for y, whether lookups of other
+    fragments' texels wrap around, over the whole texture; the lookup's own answers are added.
     """
     sampler, extent, offsets = binding.sampler, texture.extent, list[int]()
     if sampler.sole_filter is not Filter.NEAREST:

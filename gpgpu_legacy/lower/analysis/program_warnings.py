@@ -30,11 +30,11 @@ def program_warnings(
     coordinates, (0, 0) to (W, H).
 
     The warnings: a parameter that is read and never set, or set and never read; a texture that is
-    never looked up, and a unit that has none; and pixel coordinates, from such a set or from
-    fragment.position, that go unscaled into a 1D, 2D or 3D texture, whose coordinates run from 0 to
-    1. They are followed through all operations that keep them affine, such as MOV and ADD; a
-    coordinate that is multiplied by a parameter counts as scaled. The direction into a CUBE texture
-    may have any length.
+    never looked up, and a unit that is looked up without one; and pixel coordinates, from such a
+    set or from fragment.position, that go unscaled into a 1D, 2D or 3D texture, whose coordinates
+    run from 0 to 1. Coordinates are followed through all operations that keep them affine, such as
+    MOV and ADD; a product with a parameter counts as scaled. A direction into a CUBE texture may
+    have any length.
     """
     name = program.name or "the program"
     spaces = ((ParameterSpace.LOCAL, local_set), (ParameterSpace.ENV, env_set))
@@ -54,7 +54,7 @@ def program_warnings(
 
 
 def _elements(array: str, indices: AbstractSet[int]) -> tuple[str, str] | None:
-    """For a sentence about elements of an array: `texture[0] is`, `it`; None if there are none."""
+    """Subject and pronoun of a sentence on elements: `texture[0] is`, `it`; None without any."""
     if not indices:
         return None
     *others, last = (f"[{index}]" for index in sorted(indices))
@@ -64,9 +64,9 @@ def _elements(array: str, indices: AbstractSet[int]) -> tuple[str, str] | None:
 
 
 def _unscaled(program: Program, name: str, pixel_sets: Collection[int]) -> Iterator[str]:
-    """The lookups of normalised textures at pixel coordinates.
+    """Warnings of lookups of normalised textures at pixel coordinates.
 
-    The parameters are left at 0, so that their products have no slope.
+    The parameters are left at 0, so that products with them have no slope.
     """
     corners = cast("Corners", tuple((x, y, 0.0, 1.0) for x, y in _ANY_RECT.corners))
     sets = tuple(Texcoords(number, corners) for number in sorted(pixel_sets))

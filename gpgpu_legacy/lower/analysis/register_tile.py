@@ -4,8 +4,8 @@ At every computing assignment, the analysis counts the live temporaries that var
 along x alone and along y alone. Emitters load a texel where it is first read, row after row of the
 tile: until then it takes no register, and texels that differ from row to row and are read only once
 take one register together. A tile needs xy·rows·vectors + x·vectors + y·rows registers and one for
-such texels. It loads x·vectors + y·rows values, texels included, for rows·vectors results: the
-fewer the better, and then the fewer registers.
+such texels. For rows·vectors results it loads x·vectors + y·rows values, texels included. The tile
+with the fewest loads for a result is best, and of several the one with the fewest registers.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
 
 MOST_ROWS, MOST_VECTORS = 8, 4
 APART = (1, 2)
-"""The shape for dependent lookups, which share nothing: one vector's wait while the other's are
-being computed."""
+"""The shape for dependent lookups, which share nothing: while those of one vector wait, those of
+the other are computed."""
 
 SHORT_BODY = 16  # instructions; in a longer body, carried registers may be spilt
 
@@ -39,8 +39,9 @@ SHORT_BODY = 16  # instructions; in a longer body, carried registers may be spil
 class Demand(NamedTuple):
     """The values that need registers at an assignment.
 
-    both, x, y: values alive that vary along both axes, along x alone, along y alone. in_turn: other
-    texels, which each row loads in turn. along_y: texels that all of a row shares.
+    both, x, y: live values that vary along both axes, along x alone, along y alone. in_turn: texels
+    that are read here for the last time, and that each row loads in turn. along_y: those of them
+    that a whole row shares.
     """
 
     both: int = 0
@@ -59,7 +60,7 @@ _Component = tuple[Variable, int]
 
 
 def instruction_count(statements: Iterable[Statement]) -> int:
-    """The number of executed instructions."""
+    """The number of instructions executed, in all trips."""
     count = 0
     for statement in statements:
         if isinstance(statement, For):
@@ -77,8 +78,8 @@ def register_tile(
 ) -> tuple[int, int]:
     """The best shape for an iteration's statements: rows and vectors.
 
-    carried: values that go from iteration to iteration. registers: vectors that the processor has.
-    wanted: a shape to take as the best, as far as possible.
+    carried: values that go from iteration to iteration. registers: the number of the processor's
+    vector registers. wanted: a shape to use instead, up to MOST_ROWS and MOST_VECTORS.
     """
     if wanted is not None:
         return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_VECTORS)
@@ -100,7 +101,7 @@ def register_tile(
 
 
 def _loads(demands: set[Demand], rows: int, vectors: int) -> float:
-    """Loads for a tile.
+    """The loads of a tile.
 
     If nothing is shared, two vectors hide each other's latency, and a larger tile has no advantage.
     """
@@ -109,9 +110,9 @@ def _loads(demands: set[Demand], rows: int, vectors: int) -> float:
 
 
 def demands_of(statements: Iterable[Statement]) -> set[Demand]:
-    """The needs of each computing assignment, including its result.
+    """The demands of all computing assignments, including their results.
 
-    It tracks axes and unread texels forwards, and liveness backwards.
+    Axes and unread texels are tracked forwards, liveness backwards.
     """
     steps = list(_twice(statements))
     axes: dict[_Component, Axes] = {}
@@ -144,12 +145,12 @@ def demands_of(statements: Iterable[Statement]) -> set[Demand]:
 
 
 def _emits(step: Statement) -> bool:
-    """Whether its operand is loaded by now; a register may hold a texel that is not."""
+    """Whether code is emitted here; a texel that is only assigned is loaded when it is read."""
     return isinstance(step, Assign) and (computes(step.value) or not _written(step))
 
 
 def _twice(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements, those of a loop as one trip after another."""
+    """The statements, with two trips of each loop, if it has as many."""
     for statement in statements:
         if isinstance(statement, For):
             for _ in range(min(trip_count(statement), 2)):
@@ -159,12 +160,12 @@ def _twice(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def _written(statement: Statement) -> set[_Component]:
-    """The components of temporaries that it writes."""
+    """The components of temporaries that a statement writes."""
     return _components(statement) if isinstance(statement, Assign) else set()
 
 
 def _read(statement: Statement) -> set[_Component]:
-    """The components of temporaries that it reads."""
+    """The components of temporaries that a statement reads."""
     values = all_expressions([statement])
     return {place for v in values if isinstance(v, Read) for place in _components(v)}
 

@@ -1,7 +1,7 @@
 """The lowering IR as GLSL: expressions, statements and functions, for any shader.
 
-Shaders are subclasses: they define the source of texels, and the text around the statements. Every
-assigned variable is `precise`, so that no compiler reorders a sum.
+Each kind of shader is a subclass: it defines where texels come from, and the text around the
+statements. Every assigned variable is `precise`, so that no compiler reorders a sum.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _CALLED = {
 
 _ARITHMETIC = {operator: sign for operator, (sign, binds) in INFIX.items() if binds >= SUM}
 _CONTRACTED = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)
-"""What compilers contract."""
+"""The operations that compilers contract."""
 
 _OF_DOUBLES = (
     Operator.ABSOLUTE,
@@ -162,7 +162,7 @@ def bare_literal(value: float) -> str:
 
 
 def literal(value: float) -> str:
-    """The same as an operand."""
+    """The same number as an operand: in parentheses if it is negative."""
     text = bare_literal(value)
     return f"({text})" if text.startswith("-") else text
 
@@ -170,17 +170,17 @@ def literal(value: float) -> str:
 class GlslEmitter(TextEmitter):
     """Spells expressions and statements, and records the names that they use for the shader's head.
 
-    _wide_variables: the ones declared as doubles.
     exact: multiply and add are kept apart, quotients and roots are computed in double where the
-    dialect has it, and constants are hidden from the compiler: Mesa folds x * 0.0 to 0, though it
+    dialect has it, and constants are hidden from the compiler. Mesa folds x * 0.0 to 0, though it
     is NaN for an infinity, and x + 0.0 to x, though -0 becomes 0; `precise` does not forbid that.
-    So they are computed from the uniform `zero`, which the compiler does not know.
+    So constants are computed from the uniform `zero`, whose value the compiler does not know.
+    _wide_variables: the variables declared as doubles.
     """
 
     infix, called = _INFIX, _CALLED
 
     def __init__(self, dialect: Dialect, arithmetic: Arithmetic = FP32, *, exact: bool) -> None:
-        """Nothing spelled yet."""
+        """arithmetic: the one that ROUND rounds to."""
         super().__init__()
         self._wide_variables: set[Variable] = set()
         self.dialect, self.arithmetic, self.exact = dialect, arithmetic, exact
@@ -275,8 +275,9 @@ class GlslEmitter(TextEmitter):
         return f"{head} = {self.wide(value) if is_wide else self.widened(value, kind.width)};"
 
     def _discarding(self, condition: Expression) -> str:
-        """A condition. In WebGL one that is constant is hidden: a shader that is known to write
-        nothing may not draw.
+        """The condition of a discard.
+
+        In WebGL a constant one is hidden: a shader that is known to write nothing might not draw.
         """
         text = self.expression(condition)
         known = all(isinstance(leaf, Constant) for leaf in walk(condition) if not leaf.operands)
@@ -308,7 +309,7 @@ class GlslEmitter(TextEmitter):
     # Expressions
 
     def widened(self, value: Expression, width: int) -> str:
-        """An expression as a vector of that width, each component the same if it is a number."""
+        """An expression as a vector of that width. A number is repeated in each component."""
         text = self.expression(value)
         if width == 1 or value.type.width > 1:
             return text
@@ -351,8 +352,8 @@ class GlslEmitter(TextEmitter):
     def _defined(self, function: Function) -> str:
         """The name of a function, which is spelled when it is first called."""
         if function.name not in self._functions:
-            # Constants in a function need not be hidden, but its result must be, wherever it is
-            # first called.
+            # Constants in a function's body need not be hidden. Those in its result must be,
+            # whatever calls it first.
             hides, self._hides = self._hides, False
             parameters = ", ".join(f"{p.type.word} {self.name(p)}" for p in function.parameters)
             outer, self._before = self._before, []
@@ -437,11 +438,11 @@ class GlslEmitter(TextEmitter):
         return f"{name}({self.wide(value)})"
 
     def wide(self, value: Expression) -> str:  # noqa: PLR0911 - a case each
-        """An expression in double; operations without a double form are converted.
+        """An expression in double. An operation without a double form is computed in float first.
 
         In another arithmetic than fp32 the reference machine computes an instruction in float64 and
         rounds its result once. A float is too narrow for that: a product of two fp24 numbers has 34
-        digits.
+        bits.
         """
         match value:
             case Operation(operator=operator, operands=operands) if value.type.kind is Kind.FLOAT:
@@ -462,10 +463,10 @@ class GlslEmitter(TextEmitter):
         return f"{type_of(Kind.DOUBLE, value.type.width).word}({self.expression(value)})"
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
-        """Compilers handle a constant in a comparison, or a numerator of 1, correctly: it is not
-        hidden.
+        """An operand. A constant in a comparison, or a numerator of 1, is not hidden.
 
-        Other numerators are: Mesa folds 0.0 / x to 0, though it is NaN if x is 0.
+        Compilers handle these correctly. Other numerators are hidden: Mesa folds 0.0 / x to 0,
+        though it is NaN if x is 0.
         """
         if isinstance(value, Constant) and value.type == FLOAT:
             divided = operation.operator is Operator.DIVIDE and value is operation.operands[0]
@@ -474,8 +475,10 @@ class GlslEmitter(TextEmitter):
         return self.inside(value, binds)
 
     def _select(self, value: Operation) -> tuple[str, int]:
-        """A choice. Floats use a function: a compiler may turn an imprecise choice into a min or a
-        max, which treat NaN differently.
+        """A choice.
+
+        Floats use a function: a compiler may turn an imprecise choice into a min or a max, which
+        treat NaN differently.
         """
         (condition, *results), width = value.operands, value.type.width
         if value.type.kind is Kind.FLOAT and _of_floats(condition, COMPARISONS):
@@ -505,7 +508,7 @@ def _of_floats(value: Expression, operators: Container[Operator]) -> bool:
 
 
 def _rounds(value: Expression) -> bool:
-    """Whether an expression has an operation whose result a float need not hold."""
+    """Whether an expression has an operation whose result may not fit a float."""
     return any(_of_floats(part, {*_ARITHMETIC, Operator.SQRT}) for part in walk(value))
 
 

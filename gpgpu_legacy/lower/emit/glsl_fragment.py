@@ -1,10 +1,10 @@
 """A fragment program of a pass as GLSL, instruction for instruction: drawn, or as a compute shader.
 
 In a fragment shader every texture is a sampler2D, whatever its kind: its layers lie one above the
-other, and a lookup that is not folded into a varying is fetched by integer (lower/sampling.py).
-GLSL ES 3.00, the language of WebGL2, is a dialect: it has no `precise`, so a compiler may contract
-and reorder freely, and no `fma`. Exact shaders still hide constants; a uniform that is not set is
-0.
+other. A lookup that is not folded into a varying is fetched by integer coordinates
+(lower/sampling.py). GLSL ES 3.00, the language of WebGL2, is a dialect without `fma` and without
+`precise`, so that a compiler may contract and reorder freely. Exact shaders still hide constants:
+the uniform `zero` is 0 if nothing sets it.
 
 A compute shader has one invocation per fragment. Its textures and targets are arrays of floats in
 storage buffers, and a discarded fragment is one that does not store (lower/fragments.py).
@@ -46,19 +46,20 @@ Names of registers are letters, digits, _ and $."""
 
 
 class PassEmitter(GlslEmitter):
-    """The common part of shaders of an unfused pass: attributes of bent rectangles.
+    """The common part of the shaders of an unfused pass.
 
-    looked_up: the units whose texels the statements read.
+    bent: the attributes that have a plane for each triangle. looked_up: the units whose texels the
+    statements read.
     """
 
     def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
-        """Nothing spelled yet."""
+        """Begin with nothing spelled."""
         super().__init__(dialect, key.arithmetic, exact=key.exact)
         self.bent, self.units = key.bent, {unit.number: unit for unit in key.units}
         self.looked_up = set[int]()
 
     def source(self, given: Given) -> str:
-        """The triangle's plane, if each has its own."""
+        """The name of a value; of a bent attribute, the plane of the fragment's triangle."""
         name = super().source(given)
         if isinstance(given.source, PlanePart) and given.source.attribute in self.bent:
             return f"{name}[side]"
@@ -77,12 +78,14 @@ class PassEmitter(GlslEmitter):
 
     @property
     def needs_size(self) -> bool:
-        """Whether they read `size`, the rectangle's extent, to tell its triangles apart."""
+        """Whether the shader needs `size`, the rectangle's extent, to tell its triangles apart."""
         return any(attribute in self.bent for attribute in self.attributes)
 
     def shader(self, first: list[str], inputs: list[str], start: list[str], body: list[str]) -> str:
-        """The text. first, inputs: declarations before and after those of what a pass gives; start,
-        body: the statements of main before and after those that find the fragment's triangle.
+        """The shader's text.
+
+        first, inputs: the declarations before and after those of a pass's uniforms. start, body:
+        the statements of main before and after those that find the fragment's triangle.
         """
         (uniforms, functions), given = self.head(), list[str]()
         for attribute in self.attributes:
@@ -129,13 +132,13 @@ def size_name(unit: int) -> str:
 
 @lru_cache(maxsize=256)
 def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
-    """The GLSL text, made once per key. A dead instruction becomes a comment.
+    """The text of a pass's fragment shader, made once per key and dialect.
 
-    Uniforms, as far as the code that is left reads them: `NAME_base`, `_dx`, `_dy`, the plane of
-    each attribute over the rectangle, or an array of the two triangles' planes; `origin` and
-    `size`, the rectangle's corner and extent; `localN`, `envN`, the vectors of state by the names
-    that lower/emit/glsl.py gives them, and `textureN`. Of a texture whose size the code does not
-    know, the ivec3 that size_name gives: its width, its height and its layers.
+    A dead instruction becomes a comment. These are the uniforms, if the code reads them:
+    `NAME_base`, `NAME_dx` and `NAME_dy`, the plane of each attribute over the rectangle, or arrays
+    of the two triangles' planes; `origin` and `size`, the rectangle's corner and extent; `localN`,
+    `envN` and the vectors of state (parameter_name); `textureN`. A texture whose size the code does
+    not know also has the ivec3 of size_name: its width, its height and its layers.
     """
     emitter = _FragmentEmitter(key, dialect)
     body = emitter.block(fragment_statements(key, rasterised=True))
@@ -157,7 +160,7 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
 
 
 def vertex_shader(varyings: int = 0, dialect: Dialect = GLSL) -> str:
-    """The GLSL text that draws a pass's rectangle as a strip of 4 vertices.
+    """The text of the vertex shader that draws a pass's rectangle as a strip of 4 vertices.
 
     Uniforms: `varyingN_corners` for each varying, in the plan's order of corners.
     """
@@ -196,12 +199,13 @@ GROUP = (8, 8)
 
 @lru_cache(maxsize=256)
 def compute_shader(key: ShaderKey, *, scissored: bool = False) -> str:
-    """The GLSL text, made once per key; no lookup may be folded, since there is no rasteriser.
+    """The text of a pass's compute shader, made once per key.
 
-    Buffers, by binding: the textures of key.units in order, then the targets in order. Each
-    holds its texels' channels as float32, row after row and layer after layer, an 8-bit one as
-    numbers of [0, 1]. Uniforms: `origin` and `size`, the rectangle in the target; `target_width` in
-    texels; the corners of the `scissor` in the rectangle; the rest as fragment_shader has them.
+    No lookup may be folded, since there is no rasteriser. Buffers, by binding: the textures of
+    key.units in order, then the targets in order. Each holds its texels' channels as float32, row
+    after row and layer after layer; 8-bit channels are numbers in [0, 1]. Uniforms: `origin` and
+    `size`, the rectangle in the target; `target_width` in texels; if scissored, the corners of the
+    `scissor` in the rectangle; the others are those of fragment_shader.
     """
     assert key.varyings == 0
     emitter = _BufferEmitter(key, COMPUTE)

@@ -1,6 +1,7 @@
 """Functions that GLSL lacks, or for which it promises less than the specifications of programs.
 
-Each works on numbers; overloads take vectors. {precise} and {one} are a dialect's words.
+Each works on numbers; overloads take vectors. In their bodies, {precise} and {one} stand for a
+dialect's words.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from gpgpu_legacy.isa.types import Operator
 
 @frozen
 class Helper:
-    """A function that gives a float. parameters: their names. body: its statements.
+    """A function that returns a float.
 
-    precision: what stands before the type of the parameters' vectors, `d` where they are doubles.
+    parameters: their names, of one letter each. body: its statements. precision: the prefix of the
+    parameters' vector type: `d` for doubles.
     """
 
     name: str
@@ -28,7 +30,7 @@ class Helper:
     precision: str = ""
 
     def definition(self, words: dict[str, str]) -> str:
-        """For numbers."""
+        """The function for numbers. words: texts for the words in braces, by word."""
         body = self.body
         for word, text in words.items():
             body = body.replace("{" + word + "}", text)
@@ -37,7 +39,7 @@ class Helper:
         return f"float {self.name}({listed}) {{{body}}}"
 
     def overload(self, width: int) -> str:
-        """For vectors, component by component."""
+        """The overload for vectors of that width, component by component."""
         listed = ", ".join(f"{self.precision}vec{width} {name}" for name in self.parameters)
         calls = (
             f"{self.name}({', '.join(f'{name}.{c}' for name in self.parameters)})"
@@ -76,7 +78,7 @@ def _whole(chops: bool) -> str:
 
 
 def _binary(given: Fixed, *, chops: bool) -> str:
-    """Rounds to a fixed-point format of which float32 holds each number."""
+    """Rounds to a fixed-point format whose numbers are all float32 numbers."""
     least, most = given.least / given.steps, given.largest
     return f"""
     if ((floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u) return 0.0;
@@ -93,9 +95,9 @@ _NEAREST = """
 
 
 def _multiples(given: Fixed, *, chops: bool) -> str:
-    """Rounds to multiples of 1/steps, at most 255, from -most to most.
+    """Rounds to multiples of 1/steps, from -most to most of them, where steps is at most 255.
 
-    a = m·2^-s with an integer m of 24 bits, so that m·steps is exact in 32. What is less than 2^-9
+    a = m·2^-s with an integer m of 24 bits, so that m·steps is exact in 32 bits. A size below 2^-9
     is less than half a step. The larger part of 1/steps has 13 bits, so that its product with a
     number of steps is exact.
     """
@@ -131,9 +133,9 @@ def quantize(arithmetic: Arithmetic) -> Helper:
 
 @cache
 def quantize_wide(arithmetic: Arithmetic) -> Helper:
-    """The function that rounds a double to an arithmetic through `quantize`, defined before.
+    """The function that rounds a double to an arithmetic; it calls the function of `quantize`.
 
-    Rounding to odd: rounding the result once more is like rounding once.
+    To a floating-point format it first rounds to odd, so that rounding twice is like rounding once.
     """
     given = arithmetic.format
     if isinstance(given, Floating):
@@ -166,9 +168,9 @@ HELPERS = {
     Operator.LESS_EQUAL: _select("less_equal", "<="),
     Operator.GREATER: _select("greater", ">"),
     Operator.GREATER_EQUAL: _select("greater_equal", ">="),
-    # Mesa 22.3 takes -r.x * r.y for a number that is not positive (it looks past the two letters),
-    # and a comparison with 0 later on is folded away. It does not recognise a changed sign bit as a
-    # negation.
+    # Mesa 22.3 takes -r.x * r.y for a number that is not positive (it ignores that the components
+    # differ), and folds away a later comparison with 0. It does not recognise a changed sign bit as
+    # a negation.
     Operator.NEGATE: Helper(
         "negated", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); "
     ),
@@ -187,10 +189,10 @@ HELPERS = {
     ),
     Operator.HALF: replace(quantize(FP16), name="to_half"),
 }
-"""The functions of operations; of a comparison, the choice that depends on it."""
+"""The functions of operations. That of a comparison is the choice that depends on it."""
 
-# GLSL's own may be units in the last place off (4.30, section 4.7.1). A double has more than twice
-# the digits of a float and two more, so that rounding twice is rounding once.
+# GLSL's own may be off by units in the last place (4.30, section 4.7.1). A double has more than
+# twice the digits of a float plus two, so that rounding twice is like rounding once.
 EXACT_HELPERS = {
     Operator.DIVIDE: Helper("quotient", "ab", " return float(double(a) / double(b)); "),
     Operator.SQRT: Helper("root", "a", " return float(sqrt(double(a))); "),

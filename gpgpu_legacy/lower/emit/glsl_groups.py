@@ -5,8 +5,8 @@ storage buffers: a vec4 or a float per texel. Read-only textures can instead be 
 the same buffers, which some devices read faster. The differences between passes of one Content are
 in a uniform block; `uniform_blocks` makes its bytes from their Arguments.
 
-A chain is a shader of passes of few fragments, one after another in one work group. Each pass is a
-function around its statements. Names that several passes have are told apart by the preprocessor.
+A chain is one shader for several passes of few fragments, one after another in one work group. Each
+pass is a function around its statements. The preprocessor tells apart names that passes share.
 """
 
 from __future__ import annotations
@@ -49,13 +49,14 @@ BLOCK = "Run"
 """The name of the uniform block, at binding 0 of uniform buffers."""
 
 ITERATIONS = "iterations"
-"""The name of the uniform, an ivec2, that has the first iteration and the one after the last."""
+"""The name of the uniform with the first iteration and the one after the last: an ivec2, or in
+temporal tiling an ivec3."""
 
 CHAIN = GroupShape((1024, 1), columns=1, rows=1, k_depth=0)
-"""The only work group of a chain; no device has fewer invocations."""
+"""The only work group of a chain; every device allows as many invocations."""
 
 AGAIN = "again"
-"""The uniform of the least value of a condition with which a chain runs."""
+"""The name of the uniform with the least value of a condition for which a chain runs."""
 
 _BLOCK_HEAD = f"layout(std140, binding = 0) uniform {BLOCK} {{"
 
@@ -64,16 +65,15 @@ _BLOCK_HEAD = f"layout(std140, binding = 0) uniform {BLOCK} {{"
 def emit_groups(
     content: Content, shape: GroupShape, shared_bytes: int, *, exact: bool, fetches: bool = False
 ) -> GroupCode:
-    """The Content of fused passes as a compute shader, emitted once for equal ones.
+    """The Content of fused passes as a compute shader, emitted once for equal arguments.
 
+    shape: the wanted shape; the code has no K-depth if nothing can be staged in `shared_bytes`.
+    fetches: read read-only surfaces as buffer textures, each at the texture unit of its number.
     Raises UnsupportedError for fog and bent attributes.
 
-    shape: the wanted one; without a K-depth if nothing can be staged in `shared_bytes`. fetches:
-    read read-only surfaces as buffer textures, each at the texture unit of its number. Run it on
-    the Arguments' width over the tile's × height over the tile's groups, rounded up, with the
-    surfaces' buffers at their numbers as bindings, the uniform ITERATIONS and the uniform block
-    BLOCK (std140, at binding 0): the vec4s of `vectors`, then `block_variables`. `uniform_blocks`
-    gives its bytes.
+    Run the shader on a work group for each tile of the Arguments' rectangle, with each surface's
+    buffer at the binding of its number, the uniform ITERATIONS and the uniform block BLOCK (std140,
+    at binding 0): the vec4s of `vectors`, then `block_variables`. `uniform_blocks` gives its bytes.
     """
     refuse_unsupported(content)
     body = fused_body(content, as_level=False)
@@ -122,7 +122,7 @@ class _GroupEmitter(GlslEmitter):
         return texel + self.suffix(tuple(range(value.type.width)), 4)
 
     def source(self, given: Given) -> str:
-        """A vector of the block; each draw has its own."""
+        """The name of a vector of the block; each draw has its own vectors."""
         return f"{super().source(given)}_of_{given.draw}"
 
     def fetch(self, fetch: Fetch) -> str:
@@ -143,8 +143,10 @@ class _GroupEmitter(GlslEmitter):
         *,
         iterations: str,
     ) -> GroupCode:
-        """The shader around the statements of main. known: the variables that they begin with.
-        iterations: the type of the uniform ITERATIONS.
+        """The shader around the statements of main.
+
+        known: the variables that main begins with, and the texts of their values. iterations: the
+        type of the uniform ITERATIONS.
         """
         lines = self.block(statements)
         (uniforms, functions), (across, up) = self.head(), shape.threads
@@ -162,21 +164,21 @@ class _GroupEmitter(GlslEmitter):
 
 
 def _initialised(known: Mapping[Variable, str]) -> list[str]:
-    """Declarations with values."""
+    """The declarations of variables with their values."""
     return [f"    {declared(variable)} = {text};" for variable, text in known.items()]
 
 
 @lru_cache(maxsize=256)
 def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool) -> GroupCode:
-    """The iterations of passes that read neighbours as a compute shader, once for equal ones.
+    """Iterations of passes that read neighbours, as a compute shader: temporal tiling.
 
-    Raises UnsupportedError for fog and bent attributes.
+    It is emitted once for equal arguments. Raises UnsupportedError for fog and bent attributes.
 
-    Run it on as many groups as the rectangle has tiles of `shape.stored`, with the surfaces'
-    buffers at their numbers as bindings, those that live surfaces are stored in at the bindings
-    after them, in the order of `content.live`, the uniform block BLOCK, and the uniform ITERATIONS:
-    the first, one past the last, of which there are at most `shape.iterations`, and whether these
-    are the last of all. What a live surface has around the rectangle, its other buffer has, too.
+    Run the shader on a work group for each tile of `shape.stored` in the rectangle. Each surface's
+    buffer is at the binding of its number. The buffers that live surfaces are stored in follow, in
+    the order of `content.live`. Around the rectangle, both buffers of a live surface must be equal.
+    The uniforms are the block BLOCK, and ITERATIONS: the first, one past the last, and whether
+    these are the last of all. There are at most `shape.iterations` of them.
     """
     refuse_unsupported(content.content)
     body = fused_body(content.content, as_level=False)
@@ -212,12 +214,12 @@ def emit_chain(
     *,
     exact: bool,
 ) -> tuple[GroupCode, ...]:
-    """The codes of Contents of one pass each, in one text.
+    """The codes of several Contents, each of one pass, with one common text.
 
-    links: of each Content, the number of fragments across that are computed at once, a power of
-    two, and the bindings of its surfaces' buffers. The uniform block has the blocks of all Contents
-    in order. asked: the binding of a buffer whose first number must be AGAIN or more, or nothing
-    runs; and the binding of an integer that counts how often the chain has run.
+    links: for each pass its Content, the number of fragments across that are computed at once (a
+    power of two), and the bindings of its surfaces' buffers. asked: the binding of a buffer, and
+    that of an integer. Nothing runs unless the buffer's first number is AGAIN or more; the integer
+    counts how often the chain has run. The uniform block has the blocks of all Contents in order.
     """
     threads, _ = CHAIN.threads
     head = [*COMPUTE.header, f"layout(local_size_x = {threads}) in;"]

@@ -1,4 +1,4 @@
-"""Code that sets a translation up and draws it once, with nothing but its host's own libraries."""
+"""Programs that set a translation up and draw it once, with their host's own libraries alone."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def host_code(translation: Translation, *, is_page: bool) -> str:
     """The script for moderngl, or the page for WebGL2, that holds a translation and draws it."""
     given, units = translation.inputs, translation.program.texture_units
     in_texels = TextureTarget.RECT in {target.kind for target in units.values()}
-    numbers = {  # GL's own values of state, and 0 of parameters
+    numbers = {  # GL's initial values of state; parameters are 0
         i.name: (state_vector(i.source.binding, {}) if i.source.binding else (0.0,) * 4)[: i.width]
         for i in given
         if isinstance(i.source, Parameter)
@@ -247,7 +247,10 @@ def _corners(attribute: Attribute) -> list[tuple[float, ...]]:
 
 
 def vertex_shader(translation: Translation) -> str:
-    """Draws the whole viewport as a strip of 4 vertices; its two triangles are cut from (0, 0)."""
+    """The vertex shader of a translation: a strip of 4 vertices that covers the viewport.
+
+    Its two triangles are cut from (0, 0) to (W, H).
+    """
     declared, set_ = list[str](), list[str]()
     for given in translation.inputs:
         if isinstance(given.source, Attribute) and not translation.exact:

@@ -2,8 +2,8 @@
 
 A JavaScript number is a double. A sum, difference, product, quotient or square root of float32s,
 computed as a double and rounded to float32, equals the result of float32 arithmetic. Other
-functions are as precise as the browser's. A vector is computed number by number, and only the
-numbers that the result needs. `f` rounds a number, in a text's scope.
+functions are as precise as the browser's. A vector is computed number by number, as far as the
+result needs it. The text calls a function `f` of its scope to round a number.
 """
 
 from __future__ import annotations
@@ -82,9 +82,10 @@ const halfOf = (a) => {
 def opcode_functions() -> str:
     """The text of `opcodesIn`: functions of the opcodes that pages play, by their mnemonics.
 
-    `opcodesIn(f)` gives objects with the opcode's `form` (isa/opcodes.py) and `of`, the function;
-    f rounds each operation. A function of components takes and gives numbers; one of vectors, four
-    of them; one of a lookup gives s, t, r and the bias; that of KIL, a condition.
+    `opcodesIn(f)` gives an object for each opcode: its `form` (isa/opcodes.py) and its function
+    `of`. f rounds the result of each operation. Componentwise and scalar functions take numbers and
+    return one. The others take arrays of four numbers: a vector function returns such an array, one
+    of a lookup s, t, r and the bias, and KIL's its condition.
     """
     rows = "".join(
         f'  {row.mnemonic}: {{ form: "{row.form.value}", of: {_of_opcode(row)} }},\n'
@@ -111,10 +112,10 @@ def formula_text(parameters: Sequence[Variable], result: Any) -> str:
 
 
 def function_text(function: Function, head: str = "", unit: SampledUnit | None = None) -> str:
-    """A function as an expression of JavaScript, which gives a number, or an array of numbers.
+    """A function as a JavaScript expression. It returns a number or an array of numbers.
 
-    head: its parameters, if they are not the function's own. unit: of its Fetches, whose texels it
-    reads from `data`, four numbers a texel, row after row.
+    head: the text of its parameters, if they are not the function's own. unit: the texture unit of
+    its Fetches. They read texels from `data`, four numbers a texel, row after row.
     """
     emitter = _JavaScriptEmitter(unit)
     text = emitter.function(function, head)
@@ -123,8 +124,9 @@ def function_text(function: Function, head: str = "", unit: SampledUnit | None =
 
 
 class _JavaScriptEmitter(TextEmitter):
-    """Spells expressions of numbers. A parameter that is a vector is an array; of any other vector
-    each number is a variable.
+    """Spells expressions of single numbers.
+
+    A vector that is a parameter is an array. Any other vector has a variable for each component.
     """
 
     infix, called = _INFIX, _CALLED
@@ -137,7 +139,7 @@ class _JavaScriptEmitter(TextEmitter):
         self._needed: set[tuple[Variable, int]] = set()
 
     def function(self, function: Function, head: str = "") -> str:
-        """A function's text; those that it calls are in `functions`."""
+        """A function's text. The texts of the functions that it calls are in `functions`."""
         outer, self._needed = (self._parts, self._needed), set()
         declared = {s.variable for s in function.body if isinstance(s, Declare)}
         self._parts = {variable for variable in declared if variable.type.width > 1}
@@ -160,7 +162,7 @@ class _JavaScriptEmitter(TextEmitter):
         return f"[{', '.join(numbers)}]"
 
     def _lines(self, statement: Statement, changed: set[Variable]) -> Iterator[str]:
-        """A statement, as far as what follows reads it."""
+        """The lines of a statement, for the components that later statements read."""
         assert isinstance(statement, Declare | Assign)
         variable, value = statement.variable, statement.value
         assert value is not None

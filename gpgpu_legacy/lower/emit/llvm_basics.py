@@ -1,8 +1,8 @@
-"""Types, constants, memory accesses and loops of LLVM, which all of its emitters share.
+"""Types, constants, memory accesses and loops that all emitters of LLVM share.
 
-The argument of generated code is an array of 64-bit words with everything that differs between its
-runs: first the HEADER_WORDS, then TEXTURE_WORDS for each surface, then BASE_WORDS for each base.
-Work is split into pieces, which threads write into words of their own (llvm_schedule.py).
+Generated code has one argument: an array of 64-bit words with everything that differs between its
+runs. First come the HEADER_WORDS, then TEXTURE_WORDS for each surface, then BASE_WORDS for each
+base. Work is split into pieces; each thread has words of its own for them (llvm_schedule.py).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ F16, F32, F64 = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 
 ALIGNMENTS = {F32: 4, F16: 2, I16: 2, I8: 1}
-"""Sizes of stored elements, in bytes."""
+"""The alignments of stored elements, in bytes: their sizes."""
 
 ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1, Kind.UINT: I32, Kind.DOUBLE: F64}
-"""LLVM's types of numbers."""
+"""LLVM's type for each kind of number."""
 
 
 def element_of(kind: Any) -> Any:
-    """The type of one lane."""
+    """The type of one lane of a vector; a scalar's type is itself."""
     return getattr(kind, "element", kind)
 
 
 def like(kind: Any, element: Any) -> Any:
-    """The type of as many elements."""
+    """The type of as many elements as `kind` has."""
     return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
 
 
 def integers(numbers: Sequence[int]) -> ir.Constant:
-    """A vector of 32-bit integers: which elements a shuffle takes."""
+    """A constant vector of 32-bit integers, such as the mask of a shuffle."""
     return ir.Constant(ir.VectorType(I32, len(numbers)), list(numbers))
 
 
@@ -47,7 +47,10 @@ _Operator = Callable[["Emitted", Any], "Emitted"]
 
 
 def _operator(of_integers: str, of_floats: str = "", *sign: str) -> _Operator:
-    """An instruction by the names of LLVM's. sign: of a comparison."""
+    """An operator that emits an LLVM instruction, one of two by its operands' type.
+
+    sign: that of a comparison.
+    """
 
     def emit(self: Emitted, other: Any) -> Emitted:
         is_integer = isinstance(element_of(self.value.type), ir.IntType)
@@ -62,16 +65,16 @@ def _comparison(sign: str) -> _Operator:
 
 
 class Emitted:
-    """A value of LLVM, whose operators emit instructions; a number beside it has its type.
+    """An LLVM value, whose operators emit instructions. A number beside it gets its type.
 
-    Integers have a sign, and a comparison with NaN is false. `words[n]` is an element of an array
-    whose address the value is. Any other instruction is a method: `a.trunc(I32)`.
+    Integers are signed. A comparison with NaN is false, except `!=`. If the value is the address of
+    an array, `words[n]` loads an element. Any other instruction is a method: `a.trunc(I32)`.
     """
 
     __slots__ = ("builder", "value")
 
     def __init__(self, builder: ir.IRBuilder, value: Any) -> None:
-        """builder: at the place where instructions are emitted."""
+        """builder: stands at the place where instructions are to be emitted."""
         self.builder, self.value = builder, value
 
     def __getattr__(self, instruction: str) -> Callable[..., Emitted]:
@@ -82,7 +85,7 @@ class Emitted:
 
     @property
     def type(self) -> Any:
-        """LLVM's type."""
+        """The LLVM type of the value."""
         return self.value.type
 
     def number(self, number: float) -> Emitted:
@@ -94,7 +97,7 @@ class Emitted:
         return Emitted(self.builder, constant)
 
     def operand(self, other: Any) -> Any:
-        """LLVM's value of another one, or of a number, which has this one's type."""
+        """The LLVM value of another operand. A number becomes a constant of this value's type."""
         return self.number(other).value if isinstance(other, int | float) else plain(other)
 
     __add__, __sub__ = _operator("add", "fadd"), _operator("sub", "fsub")
@@ -109,12 +112,12 @@ class Emitted:
     __hash__ = None  # type: ignore[assignment]
 
     def compare(self, instruction: str, sign: str, other: Any) -> Emitted:
-        """A comparison of another kind than the operators', by the name of LLVM's instruction."""
+        """A comparison that no operator emits, by the name of LLVM's instruction."""
         emit = getattr(self.builder, instruction)
         return Emitted(self.builder, emit(sign, self.value, self.operand(other)))
 
     def choose(self, chosen: Any, other: Any) -> Emitted:
-        """The first where this condition holds, else the second; one of them may be a number."""
+        """`chosen` where this condition holds, else `other`. One of them may be a number."""
         value = chosen if isinstance(chosen, Emitted) else other
         return self.select(value.operand(chosen), value.operand(other))
 
@@ -140,32 +143,32 @@ class Emitted:
         return self.inttoptr(element.as_pointer())
 
     def read(self, kind: Any) -> Emitted:
-        """The value of that type at this address, which is aligned to its elements."""
+        """Load a value of that type from this address, which is aligned to one element."""
         return self.bitcast(kind.as_pointer()).load(align=ALIGNMENTS[element_of(kind)])
 
     def write(self, value: Emitted) -> None:
-        """Store a value at this address, which is aligned to its elements."""
+        """Store a value at this address, which is aligned to one element."""
         align = ALIGNMENTS[element_of(value.type)]
         value.store(self.bitcast(value.type.as_pointer()), align=align)
 
 
 def plain(value: Any) -> Any:
-    """LLVM's own value."""
+    """The LLVM value inside an Emitted; any other value as it is."""
     return value.value if isinstance(value, Emitted) else value
 
 
 def index_of(value: Any) -> Any:
-    """LLVM's own value of a 64-bit integer, which may be a number."""
+    """The LLVM value of a 64-bit integer, which may be given as a Python number."""
     return I64(value) if isinstance(value, int) else plain(value)
 
 
 def call(builder: ir.IRBuilder, function: Any, *operands: Any) -> Emitted:
-    """The result of a function."""
+    """Emit a call of a function, and return its result."""
     return Emitted(builder, builder.call(plain(function), [*map(plain, operands)]))
 
 
 def intrinsic(name: str, *operands: Any) -> Emitted:
-    """The result of a function of LLVM's own on floats, of which one is not a constant."""
+    """Emit a call of an LLVM intrinsic on floats. At least one operand is an Emitted."""
     some = next(operand for operand in operands if isinstance(operand, Emitted))
     kind, builder = some.type, some.builder
     lanes = f"v{kind.count}" if isinstance(kind, ir.VectorType) else ""
@@ -177,7 +180,10 @@ def intrinsic(name: str, *operands: Any) -> Emitted:
 
 
 def joined(*ends: tuple[Emitted, ir.Block]) -> Emitted:
-    """The value of the block that control came from. ends: values, each with its block."""
+    """A phi: the value that belongs to the block that control came from.
+
+    ends: values, each with its block.
+    """
     builder = ends[0][0].builder
     phi = builder.phi(ends[0][0].type)
     for value, block in ends:
@@ -190,8 +196,10 @@ def joined(*ends: tuple[Emitted, ir.Block]) -> Emitted:
 
 @contextmanager
 def loop(b: ir.IRBuilder) -> Iterator[Callable[[Emitted], None]]:
-    """A loop around what is emitted in a `with` block. Its head ends where the block calls what it
-    is given, with the condition to go on.
+    """A loop around what is emitted in a `with` block.
+
+    The block gets a function. It emits the loop's head, and then calls the function with the
+    condition to go on; the loop's body follows.
     """
     head, body, after = (b.append_basic_block() for _ in range(3))
     b.branch(head)
@@ -228,7 +236,10 @@ CHANNELS = 4
 
 
 def channels_of(texels: Sequence[Emitted]) -> list[Emitted]:
-    """Vectors of each channel, of as many texels of four channels; of one texel, its numbers."""
+    """The four channels of texels, each as one vector; of a single texel, each as a number.
+
+    texels: one, or a power of two from 4 on; each is a vector of four channels.
+    """
     if len(texels) == 1:
         return [texels[0].extract_element(I32(channel)) for channel in range(CHANNELS)]
     rows = [_joined(texels[row::CHANNELS]) for row in range(CHANNELS)]
@@ -239,13 +250,14 @@ def channels_of(texels: Sequence[Emitted]) -> list[Emitted]:
     return channels
 
 
-# Of two vectors' quarters, which elements a quarter of the result takes: 4 to 7 are the second's.
+# The elements that four lanes of a shuffle take: 0 to 3 from the first vector, 4 to 7 from the
+# second.
 _UNPACKED = ((0, 4, 1, 5), (2, 6, 3, 7))
 _PAIRS = ((0, 1, 4, 5), (2, 3, 6, 7))
 
 
 def _taken(a: Emitted, b: Emitted, places: Sequence[int]) -> Emitted:
-    """A shuffle that takes the same elements in each four of two vectors."""
+    """A shuffle that takes the same elements from each four lanes of two vectors."""
     count = a.type.count
     numbers = [
         quarter + place % CHANNELS + (count if place >= CHANNELS else 0)
@@ -256,7 +268,7 @@ def _taken(a: Emitted, b: Emitted, places: Sequence[int]) -> Emitted:
 
 
 def _joined(vectors: Sequence[Emitted]) -> Emitted:
-    """One vector of several, each after the other."""
+    """Several vectors, one after another, as one vector."""
     while len(vectors) > 1:
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
         vectors = [a.shuffle_vector(b, integers(range(2 * a.type.count))) for a, b in pairs]
@@ -265,14 +277,15 @@ def _joined(vectors: Sequence[Emitted]) -> Emitted:
 
 # Words ------------------------------------------------------------------------------------------
 
-# The rectangle's columns and rows that are to be worked on, the iterations; how many of these a
-# tile runs at a time, and how many the table has; addresses of the table and of what is staged
-# (from the first iteration on); the floats of a panel; how wide the whole rectangle is.
+# The columns, rows and iterations of a piece, each from the first to one past the last; how many
+# iterations a tile runs at a time, and how many the table has; the addresses of the table and of
+# the staged texels (from the first iteration on); the floats of a panel; the width of the whole
+# rectangle.
 X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, DEPTH, COUNT = range(8)
 TABLE, STAGED, PANEL, WIDTH, HEADER_WORDS = range(8, 13)
 
 MOST_PLANES = 4
-ROW_LENGTH = MOST_PLANES  # in a surface's words, after its planes' addresses; in texels
+ROW_LENGTH = MOST_PLANES  # of a surface, in texels; its word comes after the planes' addresses
 SIZES = ROW_LENGTH + 1  # width, height and depth
 ORIGIN = SIZES + 3  # of the rectangle in it, x and y
 TEXTURE_WORDS = ORIGIN + 2

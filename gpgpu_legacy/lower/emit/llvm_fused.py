@@ -1,16 +1,16 @@
 """Fused passes as LLVM IR: tiles of fragments, with all iterations of a tile in registers.
 
-The decisions are made elsewhere: the statements of a fragment (lower/fused/body.py), the size of a
-tile (analysis/register_tile.py).
+Decisions are made elsewhere: lower/fused/body.py makes the statements of a fragment, and
+analysis/register_tile.py chooses the size of a tile.
 
 A module has functions of one argument, an array of 64-bit words (llvm_basics.py): `stage_piece` for
 columns of tiles, and `run_piece` for a rectangle of fragments, each for a range of iterations.
 Everything that differs between fused passes of one Content is among the words, or in the table that
 one of them points to.
 
-Of expressions there is a TileValue for each component in demand. A lookup that fetches one texel is
-emitted where it is called. One that filters several is a function of LLVM's own, which is called:
-so a program of many such lookups stays small.
+An expression has a TileValue for each component that is read. A lookup of one texel is emitted
+where it is called. A lookup that filters several texels is an LLVM function, so that a program with
+many of them stays small.
 """
 
 from __future__ import annotations
@@ -96,11 +96,10 @@ Component = tuple[Variable, int]
 
 
 class _Scope:
-    """The statements of a tile, or a call of a function, whose expressions are emitted component by
-    component. Parts that a statement shares are emitted once.
+    """The statements of a tile, or the body of a called function, emitted component by component.
 
-    values: of components of variables. declared: the expressions of the block's variables, which
-    are emitted where they are read.
+    Parts that a statement shares are emitted once. values: those of variables' components.
+    declared: the expressions of the block's variables; each is emitted where it is read.
     """
 
     def __init__(self, module: _Module, memory: TileMemory) -> None:
@@ -128,7 +127,7 @@ class _Scope:
     # Expressions
 
     def component(self, value: Expression, index: int) -> TileValue:
-        """A component of an expression, or the number for all components."""
+        """A component of an expression. A number is the same for every component."""
         if value.type.width == 1:
             index = 0
         key = (id(value), index)
@@ -181,7 +180,7 @@ class _Scope:
         raise AssertionError(given)
 
     def _called(self, call: Call, wanted: Components, channel: int) -> TileValue:
-        """A channel of a function's result, of which these are wanted."""
+        """One channel of a call's result. wanted: all channels that are read of it."""
         function = call.function
         arguments = [self.component(argument, 0) for argument in call.operands]
         if _fetches(function) <= 1:
@@ -239,10 +238,10 @@ class _Scope:
         self.emit.emit_now(waiting)
 
     def loop(self, loop: For) -> None:
-        """A loop of several trips at a time; then the remaining trips.
+        """Emit a loop of several trips at a time, then the remaining trips.
 
-        If it ends with an If, all fragments of the tile leave it together, once the condition
-        holds for each.
+        If its body ends with an If, all fragments of the tile leave the loop together, once the
+        condition holds for each.
         """
         memory, known, trips = self.memory, self.memory.known, trip_count(loop)
         body, last, leaves = loop.body, loop.body[-1], None
@@ -272,11 +271,11 @@ class _Scope:
         step: int = 1,
         leaves: Expression | None = None,
     ) -> Iterator[Emitted]:
-        """A loop of at least one trip around what is emitted in a `with` block; gives the number.
+        """A loop of at least one trip around what is emitted in a `with` block; yields the number.
 
-        It counts from `first`, a number or a 64-bit integer of LLVM, in steps. places: whose values
-        go from trip to trip. It goes on while the next number is below `last`, but not if for all
-        fragments the condition `leaves` holds.
+        places: the components whose values go from trip to trip. first, last: numbers or 64-bit
+        integers of LLVM. The loop counts from `first` in steps, and goes on while the next number
+        is below `last`. leaves: a condition that ends it earlier, once it holds for all fragments.
         """
         emit, b, tile = self.emit, self.emit.builder, self.emit.tile
         starts = [TileValue(EVERYWHERE, partial(emit.at, self.values[place])) for place in places]
@@ -309,21 +308,20 @@ class _Scope:
 
 
 def _fetches(function: Function) -> int:
-    """The number of texels that it fetches."""
+    """The number of texels that a function fetches."""
     parts = [*all_expressions(function.body), *walk(function.result)]
     return len({id(part) for part in parts if isinstance(part, Fetch)})
 
 
-UNROLLED = 32  # about the program instructions in the body of a loop
+UNROLLED = 32  # about how many program instructions the body of an unrolled loop has
 
 
 @frozen
 class VectorUnit:
-    """The properties of the processor that decide the code's shape: floats in a vector, and
-    vectors.
+    """The properties of the processor that decide the code's shape.
 
-    halves: whether it has instructions that convert float16. fuses: whether it has fused
-    multiply-adds.
+    lanes: the floats of a vector. registers: the number of vector registers. halves: whether it has
+    instructions that convert float16. fuses: whether it has fused multiply-adds.
     """
 
     lanes: int
@@ -338,7 +336,7 @@ class Code:
 
     text: LLVM IR. table: the scalars whose values are in the table, all iterations of the first
     before those of the second. staged: the rows that one iteration stages, of `tile.width` numbers
-    each. instructions: of an iteration, for a fragment.
+    each. instructions: the program instructions of one iteration for one fragment.
     """
 
     text: str
@@ -399,9 +397,9 @@ class _Module:
         return ir.Function(self.module, kind, name)
 
     def _begin(self, function: Any, tile: TileShape) -> tuple[TileMemory, list[Emitted]]:
-        """The memory and the other arguments of a function of the words; its first block begins.
+        """Begin a function. Returns its memory, and its arguments after the words.
 
-        Its stack is aligned to whole vectors: a vector across two cache lines takes twice as long
+        The stack is aligned to whole vectors: a vector across two cache lines takes twice as long
         to load.
         """
         function.attributes.alignstack = 4 * tile.lanes
@@ -411,9 +409,10 @@ class _Module:
         return TileMemory(emit, words, self.content, self.staging, self.table), more
 
     def lookup(self, function: Function, channels: Components) -> Any:
-        """The LLVM function that filters: of the words and the coordinates, a texel's channels.
+        """The LLVM function of a lookup that filters.
 
-        These are a structure of vectors.
+        It takes the words and the coordinates, and returns a structure with a vector for each of
+        the channels.
         """
         name = "_".join(map(str, (function.name, *channels)))
         if name in self.module.globals:
@@ -433,11 +432,10 @@ class _Module:
         return emitted
 
     def _tiles_function(self, tile: TileShape) -> Any:
-        """The function that runs tiles of that shape, between two columns, two rows and two
-        iterations.
+        """The function that runs tiles of that shape in a range of columns, rows and iterations.
 
-        Invariant values are loaded once, before the loops. If texels are staged, all rows of a
-        column of tiles use them before the next column; otherwise rows go first.
+        Invariant values are loaded once, before the loops. If texels are staged, it runs all rows
+        of a column of tiles before the next column; otherwise it runs row after row.
         """
         function = self._function(f"tiles_of_{tile.rows}", *[I64] * 6)
         function.linkage = "internal"
@@ -482,7 +480,7 @@ class _Module:
                             _Scope(self, memory).run()
 
     def _run_function(self, tiles: Sequence[Any]) -> None:
-        """Whole tiles first, then the remaining rows, one at a time.
+        """Emit `run_piece`: whole tiles first, then the remaining rows, one at a time.
 
         The last tile of a row runs over its end: textures have room there (runtime/native.py).
         """
@@ -502,7 +500,7 @@ class _Module:
 
 
 def _staging(statements: Iterable[Statement]) -> StagedChannels:
-    """The values that vary along x and are the same for all rows."""
+    """The channels to stage: those that vary along x and are the same for all rows."""
     staging = StagedChannels()
     for statement in statements:
         trips = trip_count(statement) if isinstance(statement, For) else 1

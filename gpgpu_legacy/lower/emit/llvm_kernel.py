@@ -2,15 +2,15 @@
 
 A variable is a slot on the stack, which LLVM makes a register. The loop over the invocations of a
 row is marked as free of dependences: between barriers, no invocation reads what another one writes.
-So LLVM vectorises it, whatever it knows of the addresses.
+So LLVM vectorises it even if it knows nothing of the addresses.
 
 Results are the reference machine's, bit for bit, except for the sign and payload of NaN. An access
 outside its array also stops a run: the code checks the accesses that kernels/bounds.py has not
 proven.
 
-TraceEmitter writes the loads and stores of a kernel of one invocation a work group, whose control
-flow and addresses depend on no data: their addresses, and none of the data. Its function pauses
-whenever its arrays are full, and goes on there when it is called again.
+TraceEmitter traces a kernel with one invocation per work group, whose control flow and addresses
+depend on no data. Its function records the address of each load and store, and touches no data. It
+pauses whenever its arrays are full, and resumes there when it is called again.
 """
 
 from __future__ import annotations
@@ -72,24 +72,24 @@ from gpgpu_legacy.lower.emit.llvm_values import TileShape, ValueEmitter
 from gpgpu_legacy.lower.kernels.schedule import GROUP, INVOCATION, ROW, KernelLoops
 
 MOST_STACK = 2**21
-"""Bytes of the shared arrays of a work group, and of the variables that all of its invocations
-keep. They are on the stack of a thread, which may have 8 MiB."""
+"""The most bytes for a work group's shared arrays, and for the variables that all its invocations
+keep. They are on a thread's stack, which may have 8 MiB."""
 
 ENTRY = "work_groups"
 """The name of the module's function."""
 
-# Of the words that the function is handed: the work groups along x; then for each buffer its
-# address and its elements; then the uniforms, as bits.
+# The words of the function's first argument: the number of work groups along x; then each buffer's
+# address and its number of elements; then the uniforms, as bits.
 ACROSS, ARRAYS = range(2)
 ARRAY_WORDS = 2
 
 
 class KernelEmitter:
-    """Emits a kernel as a function of the words, the first work group, the one after the last, and
-    its state.
+    """Emits a kernel as a function.
 
-    The function gives 0, or less the number of an access that is outside, whose index it stores in
-    the state's first word.
+    Its arguments are the words, the first work group, the one after the last, and the state. It
+    returns 0. After an access outside its array it returns minus the access's number, and the
+    state's first word is the index.
     """
 
     arrays_at, array_words = ARRAYS, ARRAY_WORDS
@@ -133,7 +133,7 @@ class KernelEmitter:
 
     @property
     def state_words(self) -> int:
-        """How many the function's state has."""
+        """The number of words of the function's state."""
         return 2 + len(self.slots)
 
     def text(self) -> str:
@@ -153,7 +153,7 @@ class KernelEmitter:
         self.first.store(self.group)
 
     def leave(self) -> None:
-        """The work groups have ended."""
+        """Return after the last work group."""
         self.builder.ret(I64(0))
 
     # Arguments and memory -------------------------------------------------------------------
@@ -193,11 +193,11 @@ class KernelEmitter:
             )
 
     def slot_of(self, kind: Any, length: int | None = None) -> Emitted:
-        """Room on the stack."""
+        """The address of new room on the stack: for one element, or for `length`."""
         return Emitted(self.builder, self.builder.alloca(kind, length))
 
     def slot(self, name: str, part: int) -> Emitted:
-        """The place of a component of a variable, inside the loops open there."""
+        """The address of a variable's component, inside the loops that are open."""
         slot, levels = self.slots[name, part], self.kept.get(name, ())
         index = self.local[1] if ROW in levels else self.number(0)
         if INVOCATION in levels:
@@ -205,7 +205,7 @@ class KernelEmitter:
         return slot.at(index) if levels else slot
 
     def marked(self, access: Emitted) -> Emitted:
-        """A load or a store as one that depends on none of another invocation."""
+        """Mark a load or a store as independent of those of other invocations."""
         access.value.set_metadata("llvm.access.group", _Mark(0))
         return access
 
@@ -269,13 +269,13 @@ class KernelEmitter:
     # Elements -------------------------------------------------------------------------------
 
     def element(self, element: Element, level: int) -> Emitted:
-        """Where an element is."""
+        """The address of an element."""
         return self.arrays[element.array.name][0].at(self.flat(element, level))
 
     def flat(self, element: Element, level: int) -> Emitted:
-        """The index in the flattened array, of 64 bits.
+        """The index of an element in the flattened array, of 64 bits.
 
-        The code stops at one outside the array, unless it is proven to be inside.
+        The code checks it and stops if it is outside the array, unless it is proven to be inside.
         """
         read = self.index if element.is_inside else self.any_index
         flat = read(element.operands[0], level)
@@ -294,10 +294,10 @@ class KernelEmitter:
         return value.sext(I64) if index.type == INT else value.zext(I64)
 
     def index(self, index: Expression, level: int) -> Emitted:
-        """An index that is inside: the base as an int, so that base + slope·tx is exact.
+        """An index that is proven to be inside, as base + slope·tx with an int as the base.
 
         The sum is right modulo 2³², at most 2³² from 0, and an array has fewer than 2³¹ elements
-        (integers.MOST_ELEMENTS). So it is the index, without another cast that would hide
+        (integers.MOST_ELEMENTS). So the sum is the index. It needs no cast, which would hide
         sequential access from LLVM.
         """
         slope = self.nesting.of(index).slope if level == INVOCATION else 0
@@ -309,7 +309,7 @@ class KernelEmitter:
     def value(  # noqa: PLR0911 - a case each
         self, expression: Expression, level: int, part: int = 0
     ) -> Emitted:
-        """A part of an expression's value, inside of the loops up to `level`; tx is 0 outside."""
+        """A component of an expression, inside of the loops up to `level`; tx is 0 outside."""
         match expression:
             case Constant(values=(number,), type=type_):
                 return self.emit.constant(number, type_.kind).cell(0, 0)
@@ -335,7 +335,7 @@ class KernelEmitter:
         raise AssertionError(expression)
 
     def choice(self, choice: Choice, level: int, part: int) -> Emitted:
-        """Of sides that load, only the chosen one is evaluated."""
+        """The value of a choice. If a side loads, only the chosen side is evaluated."""
         b, (condition, *sides) = self.builder, choice.operands
         chosen = self.value(condition, level)
         if not any(_loads(side) for side in sides):
@@ -364,43 +364,47 @@ class KernelEmitter:
 
 
 class _Mark:
-    """Metadata of that number."""
+    """A reference to the metadata of that number."""
 
     def __init__(self, number: int) -> None:
         self._number = number
 
     def get_reference(self) -> str:
-        """As LLVM's instructions have it."""
+        """The reference in LLVM's text."""
         return f"!{self._number}"
 
 
-# The loops stay rolled: of a short one that is not, nothing is left to vectorise.
+# The loops stay rolled: if LLVM unrolled a short one, nothing would be left to vectorise.
 _ACCESSES, _PARALLEL = "!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}'
 _ROLLED = '!{!"llvm.loop.unroll.disable"}'
 
 
 # Traces -------------------------------------------------------------------------------------
 
-# Of the words that the function is handed, after the work groups along x: addresses of the arrays
-# that it fills, int64 lines and int16 kinds; how many accesses there is room for; by how many bits
-# an address is shifted right to be a line. Then for each buffer and each shared array where it
-# lies: its address, bytes of an element, the kind of a load (a store's is one more), elements.
+# The words after the number of work groups along x: the addresses of the arrays to fill, int64
+# lines and int16 kinds; the number of accesses that they have room for; the number of bits by which
+# an address is shifted right to give a line. Then for each buffer and each shared array: its
+# address, the bytes of an element, the kind of a load (a store's is one more), the elements.
 LINES, KINDS, ROOM, SHIFT, PLACES = range(1, 6)
 PLACE_WORDS = 4
 
 
 class TraceEmitter(KernelEmitter):
-    """Emits the control flow of a kernel, and a line and a kind for each load and store.
+    """Emits the control flow of a kernel, which writes a line and a kind for each load and store.
 
-    The function gives the number of accesses in the arrays, or less than 0 for an access that is
-    outside, as a KernelEmitter's does. Of the state, which is zeros before the first call, the
+    The function returns the number of accesses in the arrays, or a negative number for an access
+    outside its array, as a KernelEmitter's does. The state is zeros before the first call. Its
     first word is 0 again when the work groups have ended.
     """
 
     arrays_at, array_words = PLACES, PLACE_WORDS
 
     def __init__(self, kernel: Kernel, unproven: frozenset[int] | None = None) -> None:
-        """Raises PlanError as above, and for several invocations or data dependence."""
+        """unproven: as for KernelEmitter.
+
+        Raises PlanError as KernelEmitter does, for several invocations in a work group, and if
+        control flow or addresses depend on data.
+        """
         if kernel.threads != 1:
             raise PlanError(
                 f"{kernel.name} has {kernel.threads} invocations per work group, not one"
@@ -412,7 +416,7 @@ class TraceEmitter(KernelEmitter):
         self.variables = {n: type_ for n, type_ in self.variables.items() if n in names}
 
     def enter(self) -> None:
-        """Go on where the function paused, with the state that it left."""
+        """Resume where the function paused, with the state that it left."""
         b, words = self.builder, self.words
         self.lines, self.kinds = words[LINES].pointer(), words[KINDS].pointer(I16)
         self.room, self.shift = words[ROOM], words[SHIFT]
@@ -428,7 +432,7 @@ class TraceEmitter(KernelEmitter):
         super().enter()
 
     def leave(self) -> None:
-        """Leave the state for the next call."""
+        """Save the state for the next call, and return."""
         b = self.builder
         self.pause(0)
         b.position_at_end(self.exit)
@@ -438,7 +442,7 @@ class TraceEmitter(KernelEmitter):
         b.ret(self.at.load().value)
 
     def pause(self, point: int) -> None:
-        """Return. point: where to go on; 0 at the end."""
+        """Return. point: where the next call resumes; 0 at the end."""
         self.number(point).store(self.point)
         self.builder.branch(self.exit)
 
@@ -456,7 +460,7 @@ class TraceEmitter(KernelEmitter):
         self.access(statement.element, stores=1)
 
     def accesses(self, expression: Expression) -> None:
-        """The loads that an expression makes, in the order in which it is evaluated."""
+        """Record the loads of an expression, in the order of its evaluation."""
         if not _loads(expression):
             return
         match expression:

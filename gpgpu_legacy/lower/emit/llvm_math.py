@@ -34,7 +34,7 @@ MOST_ULPS = 2
 """The largest error of a result in units in the last place; tests check it."""
 
 LARGEST_ANGLE = 32768.0
-"""The largest angle whose turns are subtracted accurately; the C library computes larger ones."""
+"""The largest angle that is reduced accurately here; the C library takes larger ones."""
 
 _EXP2 = (0.693147188026228781, 0.240226507605681269, 0.0555035711421907782, 0.00961808255727785149,
          0.00133908633646712344, 0.000154531629451206902)  # fmt: skip
@@ -73,9 +73,10 @@ def _fma(a: Emitted | float, b: Emitted | float, c: Emitted | float) -> Emitted:
 
 
 def _polynomial(coefficients: Sequence[float], x: Emitted) -> Emitted:
-    """A polynomial in x, the constant coefficient first, by pairs, pairs of pairs and so on.
+    """A polynomial in x, whose constant coefficient is the first.
 
-    So only few operations depend on each other.
+    It is summed by pairs, pairs of pairs and so on (Estrin's scheme), so that few operations depend
+    on each other.
     """
     terms: list[Emitted | float] = [*coefficients]
     while len(terms) > 1:
@@ -96,11 +97,11 @@ def _of_bits(x: Emitted) -> Emitted:
 
 
 def _exp2(x: Emitted) -> Emitted:
-    inside = x.at_least(-151.0).at_most(129.0)  # a NaN is the least
+    inside = x.at_least(-151.0).at_most(129.0)  # a NaN becomes -151
     whole = intrinsic("rint", inside)
     rest = inside - whole
     power = _fma(_polynomial(_EXP2, rest), rest, 1.0)
-    # Half of the exponent at a time: the second product rounds what is a denormal, once.
+    # Half of the exponent at a time, so that a denormal is rounded once, by the second product.
     number = whole.fptosi(like(x.type, I32))
     half = number >> 1
     for part in (half, number - half):
@@ -145,7 +146,7 @@ def _power(base: Emitted, exponent: Emitted) -> Emitted:
 
 
 def _turned(ahead: int, name: str) -> Callable[[Emitted], Emitted]:
-    """The sine, or the sine that many quarter turns ahead. name: of LLVM's function."""
+    """The function for the sine that many quarter turns ahead. name: its name in LLVM."""
 
     def function(x: Emitted) -> Emitted:
         angle = intrinsic("fabs", x)
@@ -184,7 +185,7 @@ VECTOR_FUNCTIONS: dict[str, Callable[..., Emitted]] = {
     "sin": _turned(0, "sin"),
     "cos": _turned(1, "cos"),
 }
-"""Functions of vectors, by LLVM's names, emitted at the place of their operands.
+"""Functions of vectors, by LLVM's names, which emit their instructions in place.
 
-The processor should have fused multiply-adds: without, each becomes a call.
+The processor should have fused multiply-adds: without them, each becomes a call.
 """

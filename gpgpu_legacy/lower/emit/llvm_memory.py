@@ -4,7 +4,7 @@ A lookup that does not vary along x is a scalar, loaded once per row of fragment
 that does not vary along y is shared by the rows; if there are many rows it is staged: copied once
 for all of them, in panels as wide as a tile, in the order in which the tiles read it.
 
-A lookup that reads along a row and leaves its texture somewhere is a vector load nearly everywhere.
+A lookup that reads along a row, and may leave its texture, is a vector load nearly everywhere.
 Tiles that meet no edge contain only that load; others check for the edge.
 """
 
@@ -70,7 +70,7 @@ def stored_element(texel_format: Format) -> Any:
 
 @frozen
 class AffineChannel:
-    """A channel of an affine lookup, which moves by `advance` in each trip."""
+    """A channel of an affine lookup, which moves by `advance` in each of `trips` trips."""
 
     lookup: AffineLookup[int]
     channel: int
@@ -82,7 +82,7 @@ class AffineChannel:
 class Planes:
     """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
 
-    starts: at how many of its columns a vector begins that lies inside.
+    starts: the number of columns at which a vector begins that lies inside.
     """
 
     planes: list[Emitted]
@@ -97,13 +97,13 @@ class Planes:
 
 
 def meets_edges(lookup: AffineLookup[int], advance: Advance) -> bool:
-    """Whether it reads a row as it goes, and how far beyond an edge is the same for all rows."""
+    """Whether a lookup reads along rows, and leaves its texture at the same columns in each row."""
     in_a_row = lookup.s.x == 1 and not lookup.s.y and not lookup.t.x
     return in_a_row and not lookup.inside and advance == (0, 0)
 
 
 def within(index: Emitted, size: Emitted, *, repeats: bool) -> Emitted:
-    """The number of the texel that a lookup finds there; where it repeats, once around."""
+    """The number of the texel that a lookup reads at an index; a repeating one goes once around."""
     if repeats:
         up, down, below, above = index + size, index - size, index < 0, index >= size
         index = below.choose(up, above.choose(down, index))
@@ -114,8 +114,8 @@ def within(index: Emitted, size: Emitted, *, repeats: bool) -> Emitted:
 class Scalar:
     """A number in the code's table, with a value for each iteration.
 
-    draw: the fused program that needs it. source, component: of a parameter or an attribute; for an
-    attribute, coefficient is 0 for the base of its plane, 1 for dx and 2 for dy.
+    draw: the fused program that needs it. source, component: the component of a parameter or an
+    attribute. coefficient: of an attribute's plane, 0 for the base, 1 for dx and 2 for dy.
     """
 
     draw: int
@@ -127,11 +127,11 @@ class Scalar:
 class StagedChannels(dict[AffineChannel, tuple[int, int]]):
     """The positions of staged channels: first all of one trip, then all of the next.
 
-    Of each, its row in the first trip, and the number of rows per trip.
+    A channel's position is its row in the first trip, and the number of rows per trip.
     """
 
     rows = 0
-    """Of tile.width numbers, in an iteration."""
+    """The rows of an iteration, each of tile.width numbers."""
 
     def add(self, channels: Iterable[AffineChannel]) -> None:
         """Assign positions to the channels of a loop's body."""
@@ -145,9 +145,9 @@ class TileMemory:
     """Loads and stores of one function for the current tile, iteration and trip.
 
     x, y: the lower left fragment of the tile. is_inner: whether the tile and its lookups along rows
-    certainly lie inside (inner_columns). trips: of the loop around. trip: the number of the one
-    with which its unrolled trips begin, of which `ahead` are emitted. known: what has been emitted
-    for this trip.
+    certainly lie inside (inner_columns). trips: the number of trips of the enclosing loop. trip:
+    the first of the unrolled trips. ahead: how far the emitted trip is from it. known: the values
+    already emitted for this trip.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class TileMemory:
         staging: StagedChannels,
         table: dict[Scalar, int],
     ) -> None:
-        """words: the argument. table: the columns of scalars, of which more may come."""
+        """words: the function's argument. table: the columns of scalars; more may be added."""
         self.emit, self.builder, self.tile = emit, emit.builder, emit.tile
         self.content, self.staging, self.table, self.words = content, staging, table, words
         surfaces = enumerate(content.surfaces)
@@ -198,7 +198,7 @@ class TileMemory:
         return Planes(planes, row_length, sizes, starts.at_least(0), [x, y])
 
     def affine(self, lookup: AffineLookup[int], axis: int, advance: int) -> tuple[Emitted, int]:
-        """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
+        """A coordinate at the tile's first fragment: an emitted value, and a constant to add."""
         form = (lookup.s, lookup.t)[axis]
         factors = (*form.slopes, advance)
 
@@ -213,9 +213,9 @@ class TileMemory:
         return once(self.known, key, total), form.constant + self.ahead * advance
 
     def coordinates(self, channel: AffineChannel) -> Callable[[int, int], list[Emitted]]:
-        """The column and the row that a lookup reads, of a row and a lane of the tile.
+        """The function from a row and a lane of the tile to the column and the row to read.
 
-        They may lie beyond the texture's edges.
+        These may lie beyond the texture's edges.
         """
         forms = (channel.lookup.s, channel.lookup.t)
         starts = [self.affine(channel.lookup, axis, by) for axis, by in enumerate(channel.advance)]
@@ -235,7 +235,7 @@ class TileMemory:
     def inner_columns(
         self, lookups: Iterable[AffineLookup[int]], first: Emitted, last: Emitted
     ) -> tuple[Emitted, Emitted]:
-        """The range of the columns from first to last in which whole tiles are inner ones.
+        """The range of columns, between first and last, in which all tiles are inner ones.
 
         lookups: those that meet edges.
         """
@@ -249,7 +249,7 @@ class TileMemory:
         return inside, inside + tiles * width
 
     def near_edges(self, channel: AffineChannel, row: int, vector: int) -> Emitted:
-        """Neighbouring texels of a row, which may lie beyond an edge; few vectors do."""
+        """Neighbouring texels of a row. They may lie beyond an edge, but few vectors do."""
         b, lookup, lanes = self.builder, channel.lookup, self.tile.lanes
         surface = self.surfaces[lookup.texture]
         column, line = self.coordinates(channel)(row, vector * lanes)
@@ -283,7 +283,7 @@ class TileMemory:
         )
 
     def put_own(self, number: int, channel: int, value: TileValue) -> None:
-        """Store it.
+        """Store a channel of the fragments' own texels in a surface.
 
         The last tile of a row runs over its end. Texels there are kept: they belong to a larger
         texture, or to later columns.
@@ -343,8 +343,9 @@ class TileMemory:
         return self.decoded(lookup.texture, TileValue(lookup.axes, loaded))
 
     def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Emitted]:
-        """Where each lane of a lookup that never leaves its texture reads; lanes past the rectangle
-        read where its last column does.
+        """The address that each lane reads, for a lookup that never leaves its texture.
+
+        Lanes past the rectangle read where its last column does.
         """
         lookup, lanes = channel.lookup, self.tile.lanes
         surface, right, up = self.surfaces[lookup.texture], lookup.s.x, lookup.t.x
@@ -368,7 +369,7 @@ class TileMemory:
             return texels
         return self.emit.map(truediv, texels, self.emit.constant(levels_of(texel_format)))
 
-    # Staged ones
+    # Staged texels
 
     def stage(self) -> None:
         """Copy the staged texels for columns of tiles, iteration after iteration."""
@@ -412,11 +413,12 @@ class TileMemory:
         start = once(self.known, ("staged", strides), first)
         return start.at((row + self.ahead * a_trip) * width + vector * self.tile.lanes)
 
-    # Fetched ones
+    # Fetched texels
 
     def fetch(self, number: int, column: TileValue, row: TileValue) -> Callable[[int], TileValue]:
-        """The texel at a column and a row inside, which are 32-bit integers: what lookups read as
-        R, G, B or A, on demand.
+        """The function from 0 to 3 to what lookups read as R, G, B or A of a fetched texel.
+
+        column, row: 32-bit integers inside the texture.
         """
         length = self.emit.uniform(self.surfaces[number].row_length.trunc(I32))
         texels = self.emit.map(lambda x, y, length: y * length + x, column, row, length)
@@ -433,7 +435,7 @@ class TileMemory:
         return component
 
     def _numbers(self, texels: TileValue, row: int, vector: int) -> list[Emitted]:
-        """The numbers of texels, of each lane if they differ along x, as 64-bit integers."""
+        """The numbers of texels as 64-bit integers: one for each lane if they differ along x."""
         number = texels.cell(row, vector)
         if not texels.axes.x:
             return [number.zext(I64)]
@@ -452,7 +454,7 @@ class TileMemory:
 
     def _whole(self, number: int, texels: TileValue) -> list[TileValue]:
         """All channels of fetched texels, where a texel's channels lie side by side."""
-        # Of halves of a texel, 8 bytes: the most by which an address scales a number.
+        # The numbers of half texels, of 8 bytes: the largest scale of an index in an address.
         halves = self.emit.map(lambda number: number + number, texels)
         half_texels = self.surfaces[number].planes[0].bitcast(I64.as_pointer())
         four = ir.VectorType(F32, MOST_PLANES)

@@ -1,21 +1,21 @@
 """A native loop over the passes of a Repeat, which several threads run together, as LLVM IR.
 
 The Repeat's passes are grouped into stages, and the rows of each stage into items. All threads take
-items in their order, one at a time. An item adds 1 to a counter when it ends. Its list of counters
-must have come so far before it begins; the thread that takes it waits for them. No thread is
-special: one alone can run all items, and others may join at any time.
+items in their order, one at a time. An item adds 1 to a counter when it ends. Before it begins, the
+counters on its list must have reached a given number; the thread that takes it waits for them. No
+thread is special: one alone can run all items, and others may join at any time.
 
-A stage of several passes (temporal tiling) has the shape that its items give it: pass t of a stage
-works on the rows from low + t·low_step up to, but without, high + t·high_step. An item goes through
-its columns in blocks of `span` from the left, and through the rows of a block in chunks from below.
+In a stage of several passes (temporal tiling), an item gives the rows of each pass: pass t of the
+stage works on the rows from low + t·low_step to below high + t·high_step. An item goes through its
+columns in blocks of `span` from the left, and through the rows of a block in chunks from below.
 Each pass follows the one before it at a distance of `lag` rows and `slant` columns, so that the
 texels in between stay in a cache. Rows from `height` on wrap around to the other side.
 
-Like the code of passes (llvm_fused.py), the loop is handed 64-bit words: HEADER_WORDS, then
+Like the code of passes (llvm_fused.py), the loop takes 64-bit words: HEADER_WORDS, then
 MEMBER_WORDS for each pass of the Repeat's body, by thread. An item has ITEM_WORDS.
 
-Threads that help meet at a door: `serve` waits there for a while for jobs, each a schedule, and
-`lead` opens it for one, takes part, and returns when all who came in are out again.
+Threads that help meet at a door. `serve` waits there for a while for jobs, each a schedule. `lead`
+opens the door for a job, takes part, and returns when all who came in have left.
 """
 
 from __future__ import annotations
@@ -45,35 +45,35 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
 )
 from gpgpu_legacy.lower.emit.llvm_basics import HEADER_WORDS as PASS_WORDS
 
-# Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over
-# all rounds. LIMIT: the number of the item to stop at. A round has ITEMS items and KINDS stages.
-# DEPTH: passes of a stage; PASSES: of the Repeat; MEMBERS: of its body. HEIGHT: of the rectangle.
-# Then come addresses: of items, of counters, of a system call that lets other threads run.
+# The header. NEXT is the number of the item that is taken next, over all rounds; it has a cache
+# line of its own. LIMIT: the number of the item to stop at. A round has ITEMS items and KINDS
+# stages. DEPTH, PASSES, MEMBERS: the passes of a stage, of the Repeat and of its body. HEIGHT: the
+# rectangle's. The addresses are those of items, of counters, and of a system call that lets other
+# threads run.
 NEXT = 0
 LIMIT, ITEMS, KINDS, DEPTH, PASSES, MEMBERS = range(8, 14)
 LAG, CHUNK, HEIGHT, SLANT, SPAN = range(14, 19)
 ITEMS_AT, ENDED_AT, PAUSE_AT, HEADER_WORDS = range(19, 23)
 
-# Of an item: its rows and columns, its stage in a round, its counter; then which counters it waits
-# for: AWAITED of them, the first of which is FROM in the ring of RING counters that begins with
-# START. They must have come to BASE in the first round, and to EACH more in every other.
+# An item: its rows and columns, its stage in a round, its counter; then the counters that it waits
+# for. These are AWAITED counters from number FROM on, in the ring of RING counters that begins with
+# START. They must have reached BASE in the first round, and EACH more in every further round.
 LOW, LOW_STEP, HIGH, HIGH_STEP, LEFT, RIGHT, STAGE, COUNTER = range(8)
 START, RING, FROM, AWAITED, BASE, EACH, ITEM_WORDS = range(8, 15)
 
-# Of a pass: the addresses of its code and of the words that it is handed, how many iterations it
-# runs at a time.
+# A pass: the addresses of its code and of its words, and how many iterations it runs at a time.
 CODE, WORDS, TOGETHER, MEMBER_WORDS = range(4)
 
-# Of the door. STATE counts up whenever it opens or closes, and is odd while it is open. INSIDE is 0
-# less those who are inside, TICKETS how many have come to the job. Then the job: its header, the
-# words of its first thread's passes and the bytes to the next one's, how many threads may help.
-# Each of the first three has a cache line of its own.
+# The door. STATE counts up whenever the door opens or closes, and is odd while it is open. INSIDE
+# is minus the number of threads inside, TICKETS the number that have come to the job. Each of the
+# three has a cache line of its own. Then the job: its header, the words of its first thread's
+# passes and the bytes to the next thread's, and how many threads may help.
 STATE, INSIDE, TICKETS = 0, 8, 16
 JOB, FIRST_MEMBERS, STRIDE, HELPERS, DOOR_PAUSE_AT, DOOR_WORDS = range(24, 30)
 
-# Of a copy of rows, which is handed words like the code of passes: the addresses of a matrix and of
-# a plane, of both the bytes from row to row and from number to number, the numbers of a row; 1 if
-# it goes to the matrix.
+# A copy of rows, which takes words like the code of passes: the addresses of a matrix and of a
+# plane; for both, the bytes from row to row and from number to number; the numbers of a row; 1 to
+# copy to the matrix.
 MATRIX, PLANE, MATRIX_ROW, PLANE_ROW, MATRIX_NEXT, PLANE_NEXT, LENGTH, UNPACKS, COPY_WORDS = range(
     PASS_WORDS, PASS_WORDS + 9
 )
@@ -83,12 +83,12 @@ ENDED_WORDS = 8
 
 _SPINS = 4096  # checks before a thread lets others run
 _PATIENCE = 4096  # how often a thread at the door lets others run before it leaves: about 2 ms
-_LOOKS = 64  # at the door in between
+_LOOKS = 64  # at the door, before a thread lets others run
 
 
 @cache
 def schedule_text() -> str:
-    """The module: `lead` and `serve`, of the address of a door; `copy`, of words."""
+    """The module: `lead` and `serve` take the address of a door, `copy` takes words."""
     module = ir.Module("schedule")
     _wait_function(module)
     _rows_function(module)
@@ -139,7 +139,7 @@ def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ...]:
 
 
 def _wait_function(module: ir.Module) -> None:
-    """Wait until a counter, the first argument, has come so far."""
+    """Wait until a counter, the first argument, has reached the last argument."""
     b, count, header, wanted = _function(module, "wait", 3)
     look, spin, pause, done = (b.append_basic_block() for _ in range(4))
     start = b.block
@@ -161,9 +161,9 @@ def _wait_function(module: ir.Module) -> None:
 
 
 def _rows_function(module: ir.Module) -> None:
-    """Run a pass, the second argument its words, on some columns and rows.
+    """Run a pass on some columns and rows.
 
-    The last argument is how often it has run.
+    The second argument is the pass's words, the last how often it has run.
     """
     b, header, member, left, right, first, last, runs = _function(module, "rows", 7)
     height = header[HEIGHT]
@@ -217,7 +217,7 @@ def _item_function(module: ir.Module) -> None:
 
 
 def _work_function(module: ir.Module) -> None:
-    """Take items until there are none left; of a header, and a thread's words of the passes."""
+    """Take items until none are left. Its arguments are a header and a thread's words of passes."""
     b, header, members = _function(module, "work", 2)
     items, kinds, limit = header[ITEMS], header[KINDS], header[LIMIT]
     items_at, ended_at = header[ITEMS_AT].pointer(), header[ENDED_AT].pointer()
@@ -239,7 +239,7 @@ def _work_function(module: ir.Module) -> None:
 
 
 def _added(place: Emitted, number: int, ordering: str = "seq_cst") -> Emitted:
-    """What is there, to which the number is added before any other thread sees it."""
+    """Add a number to a word atomically, and return what was there before."""
     b = place.builder
     return Emitted(b, b.atomic_rmw("add", place.value, I64(number), ordering))
 

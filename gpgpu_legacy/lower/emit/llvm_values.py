@@ -56,8 +56,8 @@ APPROXIMATE = {
     Operator.COS: "cos",
     Operator.POWER: "pow",
 }
-"""Operations for which two libraries may give neighbouring results, by LLVM's names; an exact run
-has none.
+"""Operations for which two libraries may give neighbouring results, with LLVM's names. Exact code
+has none of them.
 """
 
 
@@ -84,7 +84,7 @@ Value = TypeVar("Value")
 
 
 def once(known: dict[Any, Any], key: Any, emit: Callable[[], Value]) -> Value:
-    """What is known under that key, or is emitted now."""
+    """The value that is known under a key. If there is none, it is emitted now."""
     if key not in known:
         known[key] = emit()
     value: Value = known[key]
@@ -95,7 +95,7 @@ class TileValue:
     """A number on a tile: one LLVM value for each row and each vector over which it varies."""
 
     def __init__(self, axes: Axes, emit: Callable[[int, int], Emitted]) -> None:
-        """emit: the value of a row and a vector, 0 for an axis along which it does not vary."""
+        """emit: gives the value for a row and a vector; both are 0 where it does not vary."""
         self.axes, self._emit = axes, cache(emit)
         self.splats: dict[int, Emitted] = {}  # by row, where it is the same along x
 
@@ -120,7 +120,7 @@ class ValueEmitter:
         return ir.VectorType(element, self.tile.lanes)
 
     def undefined(self, element: Any) -> Emitted:
-        """A vector of lanes with nothing in them yet."""
+        """A vector of lanes with undefined values."""
         return Emitted(self.builder, ir.Constant(self.vector_of(element), ir.Undefined))
 
     @property
@@ -153,7 +153,7 @@ class ValueEmitter:
             grid.cell(row, vector)
 
     def constant(self, value: float | int | bool, kind: Kind = Kind.FLOAT) -> TileValue:
-        """A number."""
+        """A number that is the same everywhere."""
         with np.errstate(over="ignore"):
             number = getattr(np, DTYPES[kind])(value).item()
         return self.uniform(Emitted(self.builder, ir.Constant(ELEMENTS[kind], number)))
@@ -167,7 +167,10 @@ class ValueEmitter:
     # Operations
 
     def instruction(self, operation: Operation) -> Callable[..., Emitted]:
-        """An operation on scalars or vectors of LLVM; raises UnsupportedError if there is none."""
+        """The function that emits an operation on scalars or vectors.
+
+        Raises UnsupportedError if there is none.
+        """
         operator, kind = operation.operator, operation.operands[-1].type.kind
         if operator in APPROXIMATE:
             if self.exact:
@@ -184,13 +187,13 @@ class ValueEmitter:
         return lambda first, *others: getattr(first, instruction)(*others, flags=flags)
 
     def _approximate(self, name: str, *values: Emitted) -> Emitted:
-        """Of vectors our own function, as LLVM calls the C library once per lane."""
+        """Vectors use our own functions, since LLVM calls the C library once per lane."""
         is_ours = self.fuses and isinstance(values[0].type, ir.VectorType)
         return VECTOR_FUNCTIONS[name](*values) if is_ours else intrinsic(name, *values)
 
 
 def floats(value: Emitted) -> Emitted:
-    """Stored numbers as floats; a level stays a level."""
+    """Stored numbers as floats. A level keeps its number: it is not decoded."""
     element, kind = element_of(value.type), like(value.type, F32)
     if element == F32:
         return value
@@ -198,7 +201,7 @@ def floats(value: Emitted) -> Emitted:
 
 
 def stored(value: Emitted, element: Any) -> Emitted:
-    """Floats as stored numbers; numbers that are stored already are kept."""
+    """Floats as stored numbers of that element type. Levels are not encoded: they are whole."""
     kind = like(value.type, element)
     if element == F32:
         return value
@@ -218,9 +221,9 @@ def _saturated(value: Emitted) -> Emitted:
 
 
 def _quotient(is_signed: bool, a: Emitted, b: Emitted) -> Emitted:
-    """A division that no processor traps at; it goes towards 0, by 0 it is 0, and it wraps."""
+    """A quotient that never traps: it is rounded towards 0, is 0 for a divisor of 0, and wraps."""
     least = int(is_signed)
-    # By 0, and of integers with a sign by -1, the quotient is the product.
+    # By 0, and for signed integers by -1, the quotient is the product.
     traps = (b + least).compare("icmp_unsigned", "<=", least)
     divisor = traps.choose(1, b)
     quotient = a // divisor if is_signed else a.udiv(divisor)
@@ -236,7 +239,7 @@ def _unsigned(sign: str, a: Emitted, b: Emitted) -> Emitted:
 
 
 def _converted(source: Kind, target: Kind, value: Emitted) -> Emitted:
-    """A number of another kind; a float beyond an integer's range is its nearest, NaN is 0."""
+    """A number of another kind. A float out of range becomes the nearest integer, NaN becomes 0."""
     kind, of_floats = like(value.type, ELEMENTS[target]), source in (Kind.FLOAT, Kind.DOUBLE)
     if target is Kind.BOOL:
         return value if source is Kind.BOOL else value != 0

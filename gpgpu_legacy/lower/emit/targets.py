@@ -20,7 +20,8 @@ from gpgpu_legacy.isa.program import Attribute, Parameter, Program
 class Input:
     """What the application gives a shader: its name and type there, and what it is in the program.
 
-    width: its components. source: a parameter, an attribute, or a texture image unit.
+    width: its components. source: a parameter, an attribute, or a texture image unit. meaning: the
+    source in words.
     """
 
     name: str
@@ -32,9 +33,10 @@ class Input:
 
 @frozen
 class Translation:
-    """A program in another language. header, inputs: of a shader.
+    """A program in another language.
 
-    exact: it computes attributes from planes.
+    header, inputs: a shader's first lines, and what the application gives it. exact: whether it
+    computes attributes from planes.
     """
 
     program: Program
@@ -48,8 +50,9 @@ class Translation:
 class TranslationTarget:
     """A language that programs are translated to.
 
-    translate: from a program, and whether its shader is to be exact. host: of a shader, what `draw`
-    sets it up for and draws it with; targets without a host have the program's own bits.
+    translate: takes a program, and whether its shader is to be exact. host: the library or page
+    that draws the shader, by its name. Targets without a host have the program's own bits. draw:
+    writes the host's code.
     """
 
     name: str

@@ -39,7 +39,7 @@ INFIX = {
     Operator.GREATER: (">", COMPARISON),
     Operator.GREATER_EQUAL: (">=", COMPARISON),
 }
-"""The signs that all languages have."""
+"""The operators that all target languages have."""
 
 
 FUNCTIONS = {
@@ -75,7 +75,7 @@ class TextEmitter(ABC):
     called: ClassVar[Mapping[Operator, str]]
 
     def __init__(self) -> None:
-        """Nothing spelled yet."""
+        """Begin with nothing spelled."""
         self.given: dict[tuple[Parameter | PlanePart | Place, int], Given] = {}
 
     def expression(self, value: Expression) -> str:
@@ -83,7 +83,7 @@ class TextEmitter(ABC):
         return self.spelled(value)[0]
 
     def inside(self, value: Expression, binds: int) -> str:
-        """An expression, in parentheses if its precedence is lower."""
+        """An expression, in parentheses if its precedence is lower than `binds`."""
         text, own = self.spelled(value)
         return f"({text})" if own < binds else text
 
@@ -137,7 +137,7 @@ class TextEmitter(ABC):
 
     @abstractmethod
     def source(self, given: Given) -> str:
-        """All components of a value that a pass gives."""
+        """The text of a value that a pass gives, with all its components."""
 
     @abstractmethod
     def other(self, value: Operation) -> tuple[str, int]:

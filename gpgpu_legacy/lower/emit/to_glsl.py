@@ -1,8 +1,8 @@
-"""A program as a GLSL fragment shader that one keeps: the source's names, real samplers, no sizes.
+"""A program as a GLSL fragment shader to keep: the source's names, real samplers, no sizes.
 
 A lookup is one `texture` call, and its filter and wrap are the state of the texture or the sampler.
 Exact shaders fetch texels by their numbers, nearest and clamped to the edge, and compute attributes
-from planes, as rasterisers differ in both.
+from planes, since rasterisers differ in both.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _KINDS = {
 """The type of a sampler, and what its texture has to be."""
 
 _MOST = {"texture image unit": (16, 16), "uniform vector": (256, 224), "colour": (8, 4)}
-"""What every OpenGL 3.3 has in a fragment shader, and every WebGL2."""
+"""What every OpenGL 3.3 and every WebGL2 promise a fragment shader."""
 
 _WORDS = """
 active asm atomic_uint attribute bool break bvec2 bvec3 bvec4 case cast centroid class coherent
@@ -169,7 +169,7 @@ class _Translator(GlslEmitter):
     # Names
 
     def own(self, key: object, wanted: str) -> str:
-        """The name of something of the program: the wanted one, if it is free."""
+        """The name of an input or a variable of the program: the wanted one, if it is free."""
         if key not in self._names:
             stem = identifier(wanted)
             if not stem[:1].isalpha() or stem.startswith(("gl_", "webgl_")):
@@ -299,7 +299,7 @@ class _Translator(GlslEmitter):
         return super().operation(value)
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
-        """A number is one beside a vector."""
+        """An operand. A vector of equal numbers is one number beside another vector."""
         if not self.exact and isinstance(value, Constant) and len({*map(repr, value.values)}) == 1:
             widths = [part.type.width for part in operation.operands if part is not value]
             if widths == [value.type.width] and operation.operator not in COMPARISONS:
@@ -314,7 +314,7 @@ class _Translator(GlslEmitter):
     # The shader
 
     def translation(self) -> Translation:
-        """The whole text."""
+        """The whole translation."""
         parts = list(program_statements(self.program, _Lookups(fetches=self.exact)))
         flat = [statement for _, statements in parts for statement in statements]
         self._name_inputs(flat)
@@ -387,15 +387,15 @@ def _declared(
 
 
 def _comment(text: str) -> str:
-    """A text that ends no comment, whatever holds the shader, and continues no line."""
+    """A text that is safe in a comment, in every host: it neither ends nor continues it."""
     plain = "".join(c if " " <= c <= "~" and c != "\\" else " " for c in text)
     return plain.replace('"""', "'").replace("</", "< /").rstrip()
 
 
 class _Lookups(ProgramLowering):
-    """A lookup reads no more coordinates than its target has.
+    """Lowers lookups, which read no more coordinates than their targets have.
 
-    fetches: it is of the nearest texel, clamped to the edge.
+    fetches: whether they fetch the nearest texel, clamped to the edge.
     """
 
     def __init__(self, *, fetches: bool) -> None:

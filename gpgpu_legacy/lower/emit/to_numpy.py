@@ -84,7 +84,7 @@ def saturate(a):
 
 
 def numpy_source(program: Program) -> str:
-    """The text of the module. Under it, undefined registers and components are 0."""
+    """The text of the module. In it, undefined registers and components are 0."""
     emitter = _NumpyEmitter(program)
     parts = program_statements(program, ProgramLowering())
     lines = [line for _, statements in parts for line in emitter.lines(statements)]
@@ -118,8 +118,8 @@ _WORTH_A_NAME = 16
 class _NumpyEmitter(TextEmitter):
     """Spells statements, and records the names that they use.
 
-    names: of attributes and parameters in the module, by their names in the language. used: the
-    helpers and the lists of indices.
+    names: the names of attributes and parameters in the module, by those in the language. used: the
+    helpers and the lists of indices that the text uses.
     """
 
     infix, called = _INFIX, _CALLED
@@ -204,7 +204,10 @@ class _NumpyEmitter(TextEmitter):
         yield f"{name} = {self.expression(short)}"
 
     def fitted(self, value: Expression, room: int) -> Generator[str, None, Expression]:
-        """Statements that name a value's parts; returns it with a text no longer than that."""
+        """Yield statements that name parts of a value, until its text fits; return the value.
+
+        room: the most characters of the text.
+        """
         while len(self.expression(value)) > room:
             parts = list(value.operands)
             lengths = [len(self.expression(part)) if part.operands else 0 for part in parts]
@@ -231,7 +234,7 @@ class _NumpyEmitter(TextEmitter):
         return self.parts.get(variable, variable.name)
 
     def module_name(self, key: str) -> str:
-        """The name of an attribute or a parameter here."""
+        """The name of an attribute or a parameter in the module."""
         return self.names.setdefault(key, identifier(key))
 
     # Expressions
@@ -277,7 +280,7 @@ class _NumpyEmitter(TextEmitter):
         return self.helped("saturate", map(self.expression, value.operands)), ATOM
 
     def places(self, coordinates: Sequence[Expression]) -> str:
-        """The coordinates of a lookup and its bias, planes of one register if they are."""
+        """The coordinates and the bias of a lookup, taken from one register where possible."""
         *places, bias = coordinates
         register = joined(places)
         if register is None:
@@ -286,7 +289,7 @@ class _NumpyEmitter(TextEmitter):
 
 
 def _unstacked(value: Expression) -> Expression:
-    """A value that goes to several components: one of them, if all are the same."""
+    """A value for several components: a single one, if all are the same."""
     if isinstance(value, Compose) and len(set(value.operands)) == 1:
         return value.operands[0]
     return value

@@ -1,4 +1,4 @@
-"""Fused passes: the content that decides their code, and an iteration as one fragment's statements.
+"""Fused passes: the content that decides their code, and the statements of an iteration.
 
 Nothing here knows how many fragments are computed at once, or on which target.
 """

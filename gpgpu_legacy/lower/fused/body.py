@@ -82,7 +82,7 @@ def own_variable(content: Content, number: int) -> Variable:
 
 
 def own_texel(content: Content, number: int) -> Read:
-    """The same texel, read."""
+    """Read a fragment's own texel in the surface of that number."""
     return read(own_variable(content, number), axes=EVERYWHERE)
 
 
@@ -140,7 +140,7 @@ class AxesLowering(Lowering):
         return value.axes
 
     def repeat(self, trips: Expression, body: Walk) -> None:
-        """Add a loop of that many trips, whose statements `body` adds."""
+        """Add a loop of that many trips; `body` adds the statements of one."""
         before = self.axes
         while True:
             self.axes = dict(before)
@@ -157,14 +157,14 @@ class AxesLowering(Lowering):
 
 
 def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
-    """The components that statements read before they write them, and those that they write."""
+    """The components that each trip passes to the next: read first, and then written."""
     assigned = [s for s in statements_below(statements) if isinstance(s, Assign)]
     written = {(s.variable, c) for s in assigned for c in s.components}
     return [place for place in read_first(statements) if place in written]
 
 
 class _Draw(AxesLowering):
-    """A fragment pass among fused passes: the live instructions of its program."""
+    """Lowers one fragment pass of fused passes, by the live instructions of its program."""
 
     def __init__(
         self, content: Content, draw: DrawnProgram, number: int, *, as_level: bool
@@ -176,7 +176,7 @@ class _Draw(AxesLowering):
         self.now: LiveInstruction | None = None
 
     def all_statements(self) -> list[Statement]:
-        """Of the program, between its attributes and its writes."""
+        """All statements of the pass: its cleared registers, attributes, program and writes."""
         body, draw = self.statements, self.drawn
         if draw.program.branches:
             execute(draw.program, self)
@@ -208,7 +208,7 @@ class _Draw(AxesLowering):
             self.instruction(instruction, now.components, now.corners, self.lod(now.lookup))
 
     def attributes(self, body: Sequence[Statement]) -> list[Statement]:
-        """The components of attributes that statements read."""
+        """Assign the components of attributes that statements read."""
         return [
             Assign(variable, read, attribute_value(variable, read, self._draw))
             for variable, read in variables_read(body, Role.ATTRIBUTE).items()
@@ -236,13 +236,13 @@ class _Draw(AxesLowering):
         return components(as_read(texel, surface.format), wanted)
 
     def lod(self, lookup: Lookup[int] | None) -> Function | None:
-        """The function of the level of detail that a lookup needs."""
+        """The function of the level of detail that a lookup needs; None if it needs none."""
         if not isinstance(lookup, DependentLookup) or not lookup.sampler.has_lod:
             return None
         return lod_function(*self.unit(lookup))
 
     def unit(self, lookup: DependentLookup[int]) -> tuple[int, SampledUnit]:
-        """A surface and a sampler, and the number of their functions: one for equal ones."""
+        """The number of a lookup's functions, and its unit. Equal lookups share a number."""
         looks = (look for draw in self.content.draws for look in draw.lookups)
         dependent = dict.fromkeys(look for look in looks if isinstance(look, DependentLookup))
         number = list(dependent).index(lookup)
@@ -255,7 +255,7 @@ class _Draw(AxesLowering):
     # Targets
 
     def writes(self, body: list[Statement]) -> list[Statement]:
-        """The colours to the targets' variables: encoded, blended, unless the fragment died."""
+        """Assign colours, encoded and blended, to the targets unless the fragment is dead."""
         draw, as_level = self.drawn, self.as_level
         writes: list[Statement] = []
         for number, target in enumerate(draw.targets):
@@ -276,10 +276,10 @@ class _Draw(AxesLowering):
     def colour(
         self, body: list[Statement], number: int, channels: Components
     ) -> tuple[Expression, Instruction | None]:
-        """The channels of a colour.
+        """The channels of a colour, and the instruction that computes them, if it is known.
 
-        If the last statement assigns them, that statement's value and instruction: a product can
-        then be contracted with the sum of blending.
+        If the last statement assigns the channels, it is taken off `body`, and its value is used: a
+        product can then be contracted with the sum of blending.
         """
         variable = result_variable(number)
         last = body[-1] if body else None
@@ -295,7 +295,7 @@ class _Draw(AxesLowering):
 def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
     """For each target of each draw, whether blending adds a product to its content.
 
-    content: for work groups, with the extents for dependent lookups.
+    content: as content_of gives it, with extents for dependent lookups.
     """
     statements = fused_body(content, as_level=False)
     writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
@@ -309,7 +309,7 @@ def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
 
 
 def _adds_a_product(write: Assign) -> bool:
-    """Whether every assignment to a variable adds a product to it."""
+    """Whether an assignment adds a product to its own variable."""
     sums = filter(None, map(multiply_add, walk(write.value)))
     return any(
         isinstance(addend, Read)

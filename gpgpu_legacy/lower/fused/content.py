@@ -1,8 +1,8 @@
 """The Content of fused passes, which decides their code, and the Arguments of a run.
 
 Fused passes (analysis/fusion.py) are a part of a plan: they name textures and contain all numbers.
-Their code depends on far less. `native_content` and `group_content` give that part, for native code
-and for work groups: a Content, in which textures are numbers and lookups are relative to bases. The
+Their code depends on far less: on a Content, in which textures are numbers and lookups are relative
+to bases. `native_content` makes it for native code, and `group_content` for work groups. The
 emitters see only the Content, so nothing else can influence the code; passes with equal Contents
 share code, however their rectangles, parameters and attributes differ.
 
@@ -41,16 +41,16 @@ LEAST_ROWS_TO_STAGE = 16
 """With this many rows, native code stages the texels that rows of fragments share."""
 
 MOST_TOGETHER = 64
-"""The most iterations that a work group stages at a time."""
+"""The most iterations that a work group runs together."""
 
 ROOM = 64
-"""The most texels that native code reads and writes past the end of a row: no tile is wider. A row
-of a plane is longer than the texture by this, and rounded up to a multiple of it.
+"""The most texels that native code reads and writes past the end of a row: no tile is wider. So a
+plane's rows are longer than the texture's by this, and rounded up to a multiple of this.
 """
 
 
 class UnsupportedError(Exception):
-    """Passes for which no native code or work group is made; they run in another way."""
+    """Passes for which no code of fused passes is made; they run in another way."""
 
 
 @frozen
@@ -59,10 +59,11 @@ class Surface:
 
     owned: it has a rectangle in which fragments read or write their own texels.
     written: some of these passes write it.
-    extent: its size, if dependent lookups of work groups read it: a constant of the code.
+    extent: its size, if that is a constant of the code: for dependent lookups, and in native code
+    only for those that choose levels of detail or compare.
     Only for native code: followed: texels to the right of the rectangle must be kept; False if
-    iterations run one at a time, when all code keeps them. interleaved: its channels lie side by
-    side. reachable: 32-bit texel numbers reach all of it.
+    iterations run one at a time, since that code always keeps them. interleaved: its channels lie
+    side by side. reachable: 32-bit texel numbers reach all of it.
     """
 
     kind: TextureKind
@@ -79,8 +80,8 @@ class Surface:
 class DrawnProgram:
     """A fragment pass: its program and the facts about each of its lookups, in program order.
 
-    targets: the surfaces of its colours. bent: the attributes that it reads whose corner values do
-    not lie in a plane. writes: how its colours get there.
+    targets: the surfaces of its colours. writes: how its colours get there. bent: the attributes
+    that it reads whose corner values do not lie in a plane.
     """
 
     program: Program
@@ -107,10 +108,10 @@ class Move:
 class Content:
     """Everything that decides the code of fused passes.
 
-    surfaces: the owned ones first. bases: their number. tall: whether there are enough rows for
-    native code to stage shared texels. once: whether native code runs one iteration at a time.
-    together: for work groups, the number of iterations that run together, rounded down to a power
-    of 2; 1 if they run one at a time.
+    surfaces: the owned ones first. bases: the number of bases. tall: whether there are enough rows
+    for native code to stage shared texels. once: whether native code runs one iteration at a time.
+    together: for work groups, the number of iterations that run together, a power of 2; 1 if they
+    run one at a time.
     """
 
     body: tuple[DrawnProgram | Move, ...]
@@ -122,7 +123,7 @@ class Content:
 
     @property
     def draws(self) -> tuple[DrawnProgram, ...]:
-        """The fragment passes among its members, by which Arguments number theirs."""
+        """The fragment passes among its members, in the order of Arguments.passes."""
         return tuple(member for member in self.body if isinstance(member, DrawnProgram))
 
     @property
@@ -134,7 +135,8 @@ class Content:
 def refuse_unsupported(content: Content, *, branches: bool = True) -> None:
     """Raise UnsupportedError for passes that the code of fused passes cannot express.
 
-    branches: for those with branches, too; always if these read their quads.
+    branches: whether to refuse programs with branches. Those that read their quads are always
+    refused.
     """
     for draw in content.draws:
         in_quads = draw.program.derives or any(map(lookup_has_lod, draw.lookups))
@@ -150,10 +152,10 @@ def refuse_unsupported(content: Content, *, branches: bool = True) -> None:
 class Arguments:
     """The arguments of a run for the code of a Content.
 
-    textures, extents: by surface, names and sizes. origins: by surface, the lower left (x, y) of
-    the rectangle in it, in texels; (0, 0) where it is not owned. bases: the texels (s, t)
+    textures, extents: the names and sizes of the surfaces. origins: for each surface, the lower
+    left (x, y) of its rectangle, in texels; (0, 0) if it is not owned. bases: the texels (s, t)
     that affine lookups are relative to. width, height: of the rectangles. count: iterations in all.
-    passes: by number of the Content's draws, the passes as their plan writes them.
+    passes: those of the Content's draws, as their plan writes them.
     """
 
     textures: tuple[str, ...]
@@ -196,8 +198,9 @@ def native_content(
 
 
 def loosened(content: Content, arguments: Arguments) -> tuple[Content, Arguments]:
-    """The same with the texels of all lookups as bases, so that passes whose offsets differ share
-    code.
+    """The Content and the Arguments with a base of its own for each affine lookup.
+
+    So passes whose lookups differ only in their offsets share code.
     """
     bases = list[tuple[int, int]]()
 
@@ -221,8 +224,8 @@ def loosened(content: Content, arguments: Arguments) -> tuple[Content, Arguments
 def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[str]:
     """The rgba32f textures that lookups gather texel by texel, and that no pass writes.
 
-    With its channels side by side such a texel is one load, and one miss of a cache; planes, which
-    rows of fragments read and write, would take four. Affine lookups, which read rows, need planes.
+    If its channels lie side by side, such a texel takes one load and at most one cache miss; from
+    planes it takes four. Affine lookups need planes, since they read rows.
     """
     others = {name for pass_ in plan.as_written for name in written_by(pass_)}
     gathered, others = set[str](), others.union(copy.source for copy in plan.only(CopyPass))
@@ -233,7 +236,7 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
 
 
 def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
-    """The Content and the Arguments for work groups; textures: the plan's, by name."""
+    """The Content and the Arguments for work groups. textures: the plan's, by name."""
     content, arguments = content_of(fused, textures, aligns=True)
     together = 1 if fused.alternates else min(fused.count, MOST_TOGETHER)
     together = 1 << (together.bit_length() - 1)
@@ -243,10 +246,10 @@ def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[
 def content_of(
     passes: Stretch, textures: Mapping[str, Texture], *, aligns: bool = False
 ) -> tuple[Content, Arguments]:
-    """Members, surfaces and bases by number, in the order in which the members name them, with
-    extents for surfaces that dependent lookups read.
+    """The Content and the Arguments of passes, for any target.
 
-    aligns: whether to find the aligned lookups.
+    Surfaces that dependent lookups read have extents. textures: the plan's, by name. aligns:
+    whether to find the aligned lookups.
     """
     origins = passes.origins
     numbers = {name: number for number, name in enumerate(origins)}
@@ -322,15 +325,15 @@ def lookup_has_lod(lookup: Lookup[int] | None) -> bool:
 
 
 Advance = tuple[int, int]
-"""The texels by which a lookup moves right and up from one trip to the next."""
+"""The movement of a lookup from one trip to the next, in texels: right, and up."""
 
 
 @frozen
 class LiveInstruction:
-    """A live instruction: its needed components, and its lookup if it is one.
+    """A live instruction: its needed components, and the facts about its lookup if it is one.
 
-    corners: the components that levels of detail need in the corners of a quad. advance: the
-    movement of the lookup from trip to trip of its ProgramSegment. number: in the program.
+    corners: the components that are needed in the corners of a quad. advance: the movement of the
+    lookup from trip to trip of its ProgramSegment. number: its position in the program.
     """
 
     instruction: Instruction
@@ -343,14 +346,14 @@ class LiveInstruction:
 
 @frozen
 class ProgramSegment:
-    """Steps executed `trips` times; in trip i each lookup has moved by i times its advance."""
+    """Instructions that run `trips` times; in trip i a lookup has moved by i times its advance."""
 
     steps: tuple[LiveInstruction, ...]
     trips: int = 1
 
 
 def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[ProgramSegment, ...]:
-    """A program's live instructions, rerolled if they repeat; not with branches."""
+    """A draw's live instructions, rerolled if they repeat and the program has no branches."""
     lookups = iter(draw.lookups)
     detailed = tuple(map(lookup_has_lod, draw.lookups))
     corners = coordinate_components(draw.program, detailed, executed=False)
@@ -365,7 +368,7 @@ def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[Progr
 
 @lru_cache(maxsize=256)
 def live_segments(draw: DrawnProgram) -> tuple[ProgramSegment, ...]:
-    """The same, with liveness that assumes known lookups read no coordinates."""
+    """The segments of a draw; a lookup whose texel is known reads no coordinates."""
     known = tuple(not isinstance(lookup, DependentLookup) for lookup in draw.lookups)
     return segments(draw, live_components(draw.program, known))
 
@@ -387,7 +390,7 @@ def _rerolled(steps: list[LiveInstruction]) -> Iterator[ProgramSegment]:
 
 
 def _longest(steps: list[LiveInstruction]) -> tuple[int, int, int]:
-    """The start of the longest repetition, its period, and its trips; 1 if there is none."""
+    """The start, the period and the trips of the longest repetition; 1 trip if there is none."""
     numbers: dict[object, int] = {}
     kinds = [numbers.setdefault(_kind(step), len(numbers)) for step in steps]
     places = [_place(step) for step in steps]
@@ -404,7 +407,7 @@ def _longest(steps: list[LiveInstruction]) -> tuple[int, int, int]:
 
 
 def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int:
-    """The number of steps from `start` on that repeat one period later, with even movement."""
+    """The number of steps from `start` on that repeat a period later, moved evenly."""
     for i in range(start, len(places) - period):
         advance = _advance(places[i], places[i + period])
         is_even = i < start + period or advance == _advance(places[i - period], places[i])
@@ -414,7 +417,7 @@ def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int
 
 
 def _kind(step: LiveInstruction) -> object:
-    """The common form of steps in different trips."""
+    """The part of a step that is the same in all trips."""
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
         return instruction, step.components, step.corners
@@ -429,12 +432,12 @@ _Place = tuple[int, int]
 
 
 def _place(step: LiveInstruction) -> _Place:
-    """That of a step; of one that is no affine lookup (0, 0)."""
+    """The place of a step's lookup; (0, 0) if it is no affine lookup."""
     if not isinstance(step.lookup, AffineLookup):
         return 0, 0
     return step.lookup.s.constant, step.lookup.t.constant
 
 
 def _advance(place: _Place, later: _Place) -> Advance:
-    """The movement of the lookup between steps of one kind."""
+    """The movement of a lookup from one place to a later one."""
     return later[0] - place[0], later[1] - place[1]

@@ -60,7 +60,7 @@ def origin_variable(surface: int) -> Variable:
 
 
 def base_variable(base: int) -> Variable:
-    """The texel that affine lookups are relative to."""
+    """The texel that affine lookups with a base are relative to."""
     return Variable(f"base_{base}", IVEC2, Role.UNIFORM)
 
 
@@ -71,7 +71,7 @@ def texture_array(content: Content, surface: int) -> Array:
 
 
 def quad_array(surface: int) -> Array:
-    """The same array of a surface of one channel, four neighbouring texels a vector."""
+    """The texels of a surface of one channel as an array of vectors of four neighbours."""
     return Array(f"quads{surface}", VEC4)
 
 
@@ -93,12 +93,12 @@ def smaller(a: Expression, b: Expression) -> Expression:
 
 
 def clamped(place: Expression, size: Expression) -> Expression:
-    """A row or a column; outside of as many, the nearest one."""
+    """A row or a column; if it is outside 0 to size - 1, the nearest one."""
     return smaller(operation(Operator.MAXIMUM, place, integer(0)), size + -1)
 
 
 def placed(content: Content, part: Expression, number: Callable[[int], Expression]) -> Expression:
-    """A part of an expression at a fragment. number: its column or row, by axis."""
+    """A part of an expression at a fragment. number: gives its column or row by the axis."""
     match part:
         case Given(source=Place.CENTRE, components=(axis,)):
             centre: Expression = operation(Operator.TO_FLOAT, number(axis)) + 0.5
@@ -118,7 +118,8 @@ def texel_number(
 ) -> Expression:
     """The number of a texel's column or row.
 
-    at: the fragment's (x, y); without it, only what the iteration and the trip add.
+    at: the fragment's (x, y); if it is empty, the result is the part that `trip` adds. trip: the
+    iteration and the trip.
     """
     form = (lookup.s, lookup.t)[axis]
     factors = (*(form.x, form.y)[: len(at)], form.iteration, advance[axis])
@@ -148,7 +149,7 @@ def texel_element(
 class GroupCode:
     """A shader. The buffer of surface n of its Content is at binding n.
 
-    vectors: the block's, in order. trips: the most in all loops of an invocation in one iteration.
+    vectors: the block's, in order. trips: those of all loops of an invocation in one iteration.
     fetched: the surfaces that are buffer textures instead, at the units of the same numbers.
     """
 
@@ -169,8 +170,8 @@ def block_variables(content: Content) -> list[Variable]:
 def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
     """The bytes of the block: (iterations, bytes), or (1, bytes) if all are alike.
 
-    Several rows mean that a parameter, state or an attribute differs between iterations: then they
-    run one at a time, each with its row, and not together.
+    If a parameter, state or an attribute differs between iterations, there are several rows: the
+    iterations then run one at a time, each with its row.
     """
     count = arguments.count if any(map(varies, arguments.passes)) else 1
     vectors = np.empty((count, len(code.vectors), 4), "<f4")

@@ -1,9 +1,9 @@
 """The shape of work groups that compute tiles of fragments, and the default for fused passes.
 
 Each invocation has a register tile of columns × rows fragments of its group's tile, and executes
-all iterations on them, with partial sums in registers. A whole row or column of invocations needs
-the lookups of a loop (fused/content.py) that vary along one axis alone: they are staged in the
-group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the code.
+all iterations on them, with partial sums in registers. If a lookup of a loop (fused/content.py)
+varies along one axis alone, a whole row or column of invocations shares its texels. These are
+staged in the group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the code.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class GroupShape:
     """The shape of the code.
 
     threads: invocations of a group across and up. columns, rows: fragments of an invocation across
-    and up, its register tile. k_depth: trips staged at a time. unroll: of these, how many are
-    unrolled. adjacent: the neighbouring fragments, across and up, that an invocation has side by
-    side, if its columns and its rows are multiples of that. The numbers of a shape from a file are
-    checked.
+    and up, its register tile. k_depth: trips staged at a time. unroll: the number of these that are
+    unrolled. adjacent: the number of neighbouring fragments that an invocation has side by side,
+    across and up, if its columns and its rows are multiples of it; otherwise see side_by_side.
+    Numbers read from a file are checked.
     """
 
     threads: tuple[Size, Size] = (16, 16)
@@ -53,7 +53,7 @@ class GroupShape:
 
     @property
     def side_by_side(self) -> tuple[int, int]:
-        """Neighbouring fragments of an invocation across and up, in as many groups as it takes."""
+        """The size, across and up, of each block of neighbouring fragments of an invocation."""
         return gcd(self.adjacent, self.columns), gcd(self.adjacent, self.rows)
 
 
@@ -63,9 +63,9 @@ class Multiprocessors:
 
     count: its multiprocessors; 1 if one group is as good as many. numbers: the most per-fragment
     numbers that an invocation keeps in registers. fragments: the most of an invocation. operations:
-    the most of an invocation in unrolled trips, on single numbers, and in the code of one iteration
-    with more than one fragment: a longer body runs many times slower, and the time that drivers
-    take to compile one grows with the square of its length.
+    the most operations on single numbers in an invocation's unrolled trips, and in one iteration's
+    code for several fragments. A longer body runs many times slower, and the time that drivers take
+    to compile it grows with the square of its length.
     """
 
     count: int = 1
@@ -86,15 +86,15 @@ _BUSY = 0.9
 def group_shape(content: Content, size: tuple[int, int], device: Multiprocessors) -> GroupShape:
     """The default shape: the largest tile that leaves no multiprocessor idle.
 
-    size: of the rectangle, across and up. Kinds of passes that were measured have a few shapes, of
-    which a GPU takes the one that ends first. Otherwise a register tile has as many fragments as
-    there is room for their live numbers, and as keep the code short. It is halved, along the longer
-    side of the group's tile, until there are enough groups.
+    size: of the rectangle, across and up. For kinds of passes that were measured there are a few
+    shapes; a GPU takes the one that ends first. Otherwise a register tile has as many fragments as
+    there is room for their live numbers, and as keep the code short. The tile is halved, along the
+    longer side of the group's tile, until there are enough groups.
 
-    If each fragment looks up texels that no whole row or column shares, as in a
-    stencil, a large tile saves no lookup, and drivers take long to compile it: four fragments. On
-    many multiprocessors they are a column, so that neighbouring invocations load neighbouring
-    texels together; else they are 2×2, which share the most.
+    In a stencil, each fragment looks up texels that no whole row or column shares. A large tile
+    saves no lookup then, and drivers take long to compile it, so an invocation has four fragments.
+    On many multiprocessors they are a column, so that neighbouring invocations load neighbouring
+    texels together; otherwise they are 2×2, which share the most texels.
     """
     code = sum(map(_operations, _segments(content)))
     most = max(1, device.operations // max(1, code))
@@ -126,10 +126,10 @@ def _largest(content: Content, size: tuple[int, int], device: Multiprocessors) -
 
 @frozen
 class _Timed:
-    """A measured shape. Its trips unroll.
+    """A measured shape, with all staged trips unrolled.
 
-    The time of a multiprocessor: alone with one group; with more, start and one_more for every
-    group. All are in a unit that shapes of the same kind of passes share.
+    alone: a multiprocessor's time for one group. start, one_more: its time for more groups is
+    start, plus one_more for every group. Shapes of the same kind of passes have the same unit.
     """
 
     shape: GroupShape
@@ -138,7 +138,7 @@ class _Timed:
     one_more: float
 
     def time(self, size: tuple[int, int], multiprocessors: int) -> float:
-        """The time of a rectangle: of the multiprocessor that has the most groups."""
+        """The time of a rectangle: that of the multiprocessor with the most groups."""
         most = -(-_groups(self.shape, size) // multiprocessors)
         return max(self.alone, self.start + most * self.one_more)
 
@@ -185,7 +185,7 @@ def _halved(shape: GroupShape) -> GroupShape | None:
 
 
 def _unrolled(content: Content, shape: GroupShape, device: Multiprocessors) -> GroupShape:
-    """The same shape, unrolled as far as the body stays short."""
+    """The shape with as many trips unrolled as keep the body short."""
     trips = (_operations(segment) for segment in _segments(content) if segment.trips > 1)
     trip = max(1, shape.columns * shape.rows * max(trips, default=0))
     unroll = max(1, min(shape.unroll, device.operations // trip))
@@ -226,7 +226,7 @@ _DOT_OPERATIONS = 7  # four products and their sums, without contraction
 
 
 def _operations(segment: ProgramSegment) -> int:
-    """Operations on single numbers in a trip, for one fragment, apart from lookups."""
+    """Operations on single numbers in a trip for one fragment, without lookups."""
     return sum(
         _DOT_OPERATIONS if step.instruction.opcode.form is Form.VECTOR else len(step.components)
         for step in segment.steps

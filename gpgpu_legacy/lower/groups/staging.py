@@ -1,7 +1,7 @@
-"""Staging: the lookups of fused passes that a work group keeps in shared memory, and how.
+"""Staging: the texels of fused passes that a work group keeps in shared memory.
 
-Every row of the group's tile needs a loop's texel that varies along x alone, and every column one
-that varies along y alone. If a program has no loop but several iterations, these are the trips.
+If a texel of a loop varies along x alone, every row of the group's tile needs it; if along y alone,
+every column. If a program has no loop but several iterations, the iterations are the trips.
 
 Texels of one channel are fetched four neighbours at a time if they lie side by side in aligned
 rows: for neighbouring fragments, or for successive trips.
@@ -58,7 +58,7 @@ AT_ONCE = 4
 
 
 class Fetched(Enum):
-    """The result of one fetch of a staged lookup.
+    """The result of a fetch for a staged lookup.
 
     TEXEL: a texel. OF_FRAGMENTS, OF_TRIPS: texels of one channel, for four neighbouring fragments
     or four successive trips.
@@ -86,13 +86,13 @@ class Staged:
 
     @property
     def name(self) -> str:
-        """The name of the shared array. Loops share one of the same type."""
+        """The name of the shared array. Loops share arrays of equal names."""
         width = "" if self.vector.width == AT_ONCE else self.vector.width
         return f"{('across', 'up')[self.axis]}{self.slot}_{self.fetched.value}{width}"
 
     @property
     def vector(self) -> Type:
-        """The type of what is fetched at a time: a texel, or four of one channel."""
+        """The type of a fetch's result: a texel, or four texels of one channel."""
         return type_of(Kind.FLOAT, self.channels if self.fetched is Fetched.TEXEL else AT_ONCE)
 
     def length(self, shape: GroupShape) -> int:
@@ -102,14 +102,14 @@ class Staged:
 
     @property
     def at_once(self) -> int:
-        """The trips that a fetch is for."""
+        """The number of trips that a fetch is for."""
         return AT_ONCE if self.fetched is Fetched.OF_TRIPS else 1
 
     def array(self, shape: GroupShape) -> Array:
-        """The shared array: a row of elements a trip; one for four trips that are fetched together.
+        """The shared array: a row of elements for each trip, or for four that a fetch is for.
 
-        Rows are padded, so that invocations that use it together fall on different banks: those of
-        a column, or those that store the four numbers of neighbouring fetches.
+        Rows are padded. So invocations that use the array at the same time fall on different banks:
+        those of a column, or those that store the four numbers of neighbouring fetches.
         """
         length, fetches = self.length(shape), shape.k_depth // self.at_once
         if self.fetched is not Fetched.OF_TRIPS:
@@ -121,7 +121,10 @@ class Staged:
     def element(
         self, shape: GroupShape, fetch: Expression, part: int, place: Expression
     ) -> Element:
-        """What a fetch stages at a place of the tile. part: of the trips that the fetch is for."""
+        """The element that a fetch stages for a place of the tile.
+
+        part: the number of the trip among those that the fetch is for.
+        """
         return Element((fetch, place + part * self.length(shape)), self.array(shape))
 
 
@@ -133,7 +136,7 @@ _BANKS = 32
 class StagedTrips:
     """A loop whose lookups are staged.
 
-    number: in the fused passes. count: of its trips; None if they are iterations.
+    number: among the staged loops. count: of its trips; None if they are iterations.
     """
 
     number: int
@@ -141,18 +144,18 @@ class StagedTrips:
     staged: tuple[Staged, ...]
 
     def trip(self, iteration: Expression, number: Expression) -> tuple[Expression, Expression]:
-        """The iteration and the trip that the trip of that number belongs to."""
+        """The iteration, and the trip in it, that this number of a trip stands for."""
         return (number, integer(0)) if self.count is None else (iteration, number)
 
 
 @frozen
 class GroupStaging:
-    """What a group stages, and the statements of that.
+    """The staging of a group, and its statements.
 
-    Each invocation fetches some elements of the next batch of trips, into variables of its own, and
+    Each invocation fetches some elements of the next batch of trips into variables of its own, and
     puts them into shared arrays when the batch begins. shape: the wanted one, with the largest
     K-depth for which there is room; 0 if there is none. loops: by the position of the loop's
-    statement in the body. The key is None if the iterations are the trips.
+    statement in the body; by None if the iterations are the trips.
     """
 
     content: Content
@@ -166,12 +169,12 @@ class GroupStaging:
 
     @property
     def surfaces_in_quads(self) -> set[int]:
-        """The surfaces of which four texels are fetched at a time."""
+        """The surfaces from which four texels are fetched at a time."""
         return {s.lookup.texture for s in self.staged if s.fetched is not Fetched.TEXEL}
 
     @property
     def arrays(self) -> list[Array]:
-        """The shared arrays, which loops share."""
+        """The shared arrays. Different loops use the same ones."""
         return list(dict.fromkeys(staged.array(self.shape) for staged in self.staged))
 
     def before_all(self) -> list[Statement]:
@@ -211,7 +214,7 @@ class GroupStaging:
     # Elements
 
     def _elements(self, staged: Staged) -> Iterator[_AheadElement]:
-        """What an invocation stages of a lookup."""
+        """The elements of a lookup that an invocation stages."""
         shape, length = self.shape, staged.length(self.shape)
         fetches = shape.k_depth // staged.at_once
         threads, total = shape.threads[0] * shape.threads[1], length * fetches
@@ -260,7 +263,7 @@ class GroupStaging:
     def _index(
         self, staged: Staged, at: tuple[Expression, ...], trip: tuple[Expression, Expression]
     ) -> Expression:
-        """The index of the element that a lookup reads; see texel_number."""
+        """The index in its array of the element that a lookup reads; see texel_number."""
         lookup = staged.lookup
         s, t = (texel_number(lookup, n, staged.advance, at, trip) for n in range(2))
         index: Expression = t * read(size_variable(lookup.texture), 0) + s
@@ -289,7 +292,7 @@ def choose_staging(
     *,
     in_quads: bool = True,
 ) -> GroupStaging:
-    """Choose the staging of one iteration's statements, as deep as there is room.
+    """Choose the staging of one iteration's statements, with the largest K-depth that fits.
 
     in_quads: whether a fetch may be of four texels of one channel.
     """
@@ -355,10 +358,10 @@ def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iteratio
 
 @frozen
 class _AheadElement:
-    """What an invocation stages of a lookup.
+    """An element that an invocation stages.
 
-    fetch, place: its position in the shared array. guard: the condition that it exists.
-    variable: what holds it on its way.
+    fetch, place: its position in the shared array. guard: the condition that it exists; None if it
+    always does. variable: holds it between the texture and the shared array.
     """
 
     fetch: Expression
@@ -367,7 +370,7 @@ class _AheadElement:
     variable: Variable
 
     def guarded(self, statement: Statement) -> tuple[Statement, ...]:
-        """A statement, executed if there is such an element."""
+        """A statement, executed only if the element exists."""
         return (statement,) if self.guard is None else (If(self.guard, (statement,)),)
 
 

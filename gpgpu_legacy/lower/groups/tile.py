@@ -2,7 +2,7 @@
 
 In a stencil, the east neighbour of a fragment is the west neighbour of the fragment two columns on.
 If a lookup's column and row each depend on one axis, the positions in the register tile decide
-which fragments read the same texel, and it is loaded once.
+which fragments read the same texel. It is loaded once for all of them.
 
 Past the rectangle a fragment repeats the last column or row, so its neighbours' texels do not
 follow from their positions there. Of the fragments that share a texel the lowest and leftmost one
@@ -40,7 +40,7 @@ class RegisterTile(ABC):
     """The variables of a register tile's fragments, and the statements that compute them."""
 
     def __init__(self, content: Content, rows: int, columns: int) -> None:
-        """Without a statement yet."""
+        """Begin without statements."""
         self.content, self.rows, self.columns = content, rows, columns
         self.axes: dict[Variable, Axes] = {}
         self.statements: list[Statement] = []
@@ -89,7 +89,7 @@ class RegisterTile(ABC):
         value: Expression,
         components: Components | None = None,
     ) -> None:
-        """Give a fragment's variable a value. components: by default all."""
+        """Add an assignment to a fragment's variable. components: by default all."""
         cell = read(self.cell(variable, fragment))
         self.assigned[cell.variable] = None
         self.add(Assign(cell.variable, components or cell.components, value))
@@ -112,7 +112,7 @@ class RegisterTile(ABC):
             self.assign(variable, fragment, value, statement.components)
 
     def _declare(self, variable: Variable, value: Expression) -> None:
-        """A variable of a statement's own; unrolled trips have one each."""
+        """Declare a variable for each fragment at which it differs, anew in each unrolled trip."""
         self.parts += 1
         name = replace(variable, number=self.parts)
         values = [(f, self.at(value, f)) for f in self.fragments(value.axes)]
@@ -144,7 +144,7 @@ class RegisterTile(ABC):
         return statement.value.axes | axes.get(statement.variable, NOWHERE)
 
     def widen(self, variable: Variable, axes: Axes) -> None:
-        """Store a variable along more axes, with its value in every fragment."""
+        """Give a variable more axes; it keeps its value in every fragment."""
         old = self.axes.get(variable, axes)
         if old == axes:
             return
@@ -154,14 +154,14 @@ class RegisterTile(ABC):
             self.assign(variable, fragment, value)
 
     def execute_trip(self, loop: For, head: dict[Variable, Axes]) -> None:
-        """A trip of a loop. head: from `widen_for`."""
+        """Add the statements of a trip of a loop. head: from `widen_for`."""
         for statement in loop.body:
             self.execute(statement)
         for variable, axes in head.items():
             self.widen(variable, axes)
 
     def widen_for(self, loop: For) -> dict[Variable, Axes]:
-        """Store the values that a trip passes to the next along the axes that they have there."""
+        """Widen the variables that each trip passes to the next; return their axes."""
         head = {variable: self.axes[variable] for variable, _, _ in loop.carried}
         while True:
             after = self.axes | head
@@ -185,8 +185,8 @@ Load = Callable[[AffineLookup[int], Advance, Fragment], Expression]
 class TileTexel:
     """A texel of a register tile.
 
-    lookup: one that reads it, with constants of 0. block: of the fragments, which lie side by side.
-    place: its column and row, relative to the block's first fragment.
+    lookup: one that reads it, with constants of 0. block: the row and column of the block of
+    neighbouring fragments. place: its column and row, relative to the block's first fragment.
     """
 
     lookup: AffineLookup[int]
@@ -203,7 +203,7 @@ class TexelLoads:
     """The loads of a register tile's texels: shared texels are loaded once, into variables."""
 
     def __init__(self, tile: RegisterTile, side_by_side: tuple[int, int], load: Load) -> None:
-        """load: adds nothing to the tile's statements."""
+        """side_by_side: see GroupShape. load: must add nothing to the tile's statements."""
         self._tile, self._load = tile, load
         self._columns, self._rows = side_by_side
         self._known: dict[int, dict[TileTexel, _Shared]] = {}
@@ -212,7 +212,7 @@ class TexelLoads:
         self._count = 0
 
     def begin(self, statements: Sequence[Statement]) -> None:
-        """Start on these statements, in a block and a trip of their own.
+        """Begin with these statements, in a block and a trip of their own.
 
         They must live as long as this object.
         """
@@ -277,6 +277,6 @@ class TexelLoads:
 
 
 def _is_shareable(texel: Texel[AffineLookup[int]]) -> bool:
-    """Whether it varies along both axes, its column along one and its row along the other."""
+    """Whether a texel varies along both axes, its column along one and its row along the other."""
     forms = (texel.lookup.s, texel.lookup.t)
     return texel.axes == EVERYWHERE and not any(form.x and form.y for form in forms)

@@ -58,8 +58,8 @@ _Place = tuple[Expression | None, int]
 class _Trip:
     """The trip in which statements are executed.
 
-    place: of the trip in its batch, as the first of those that are unrolled together, and how many
-    come between; None for the first of the batch.
+    place: of the trip in its batch: the first of the trips that are unrolled together, and the
+    distance from it. The first is None if it is also that of the batch.
     """
 
     iteration: Expression
@@ -79,7 +79,7 @@ class GroupTiling(RegisterTile):
         self.trip = _Trip(integer(0))
 
     def all_statements(self) -> list[Statement]:
-        """All of them, the variables' declarations first."""
+        """All statements of an invocation, the variables' declarations first."""
         content = self.content
         for surface in content.owned:
             self.axes[own_variable(content, surface)] = EVERYWHERE
@@ -120,7 +120,7 @@ class GroupTiling(RegisterTile):
     # Fragments
 
     def _places(self) -> Iterator[Statement]:
-        """The positions of the invocation's fragments."""
+        """Declare the positions of the invocation's fragments."""
         for axis, count in enumerate((self.columns, self.rows)):
             for number in range(count):
                 place = read(CORNER, axis) + self.in_tile(axis, number)
@@ -153,7 +153,7 @@ class GroupTiling(RegisterTile):
     def _own_elements(
         self, number: int, place: Callable[[int, int], Expression]
     ) -> Iterator[tuple[Fragment, Element]]:
-        """The fragments' own texels. place: the number of a fragment's column or row.
+        """The fragments' own texels in a surface. place: the number of a fragment's column or row.
 
         Each is an expression by itself: a driver would keep shared parts in registers from the
         loads to the stores, and registers are scarce here. The row comes first: with the column
@@ -242,7 +242,10 @@ class GroupTiling(RegisterTile):
         ends: tuple[Expression, Expression],
         body: Callable[[_Place, Expression], None],
     ) -> None:
-        """Trips in batches that are staged together. body: of one, by its place and number."""
+        """Add trips in batches that are staged together.
+
+        ends: the first trip, and the one after the last. body: adds a trip, by place and number.
+        """
         shape, (first, last) = self.shape, ends
         start, within = Variable("start", INT), Variable("within", INT)
         whole = shape.unroll == shape.k_depth
@@ -261,7 +264,7 @@ class GroupTiling(RegisterTile):
         self.add(For(start, first, last, (*commit, *inner), shape.k_depth))
 
     def _trips_of_iterations(self, staged: StagedTrips) -> None:
-        """Fused passes whose iterations are the trips; left-over iterations come last."""
+        """Add fused passes whose iterations are the trips; left-over iterations come last."""
         depth = self.shape.k_depth
         whole, left = Variable("whole", INT), Variable("left", INT)
         length = read(LAST) - read(FIRST)

@@ -1,4 +1,4 @@
-"""Compute kernels on a processor: the loops of their statements, and accesses proven inside.
+"""Compute kernels on a processor: the loops of their statements, and bounds of their accesses.
 
 These files read the statements of kernels; nothing here knows fragment programs.
 """

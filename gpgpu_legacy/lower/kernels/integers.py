@@ -1,8 +1,8 @@
 """A kernel's integers as linear forms, and what is known about them at a program point.
 
-A form is constant + Σ coefficient·symbol. A symbol is a number that does not change where it is
-known: the work group, the invocation, the trip of a loop, or a number with a known range. Facts are
-forms that are at most 0, such as the conditions that lead to a program point.
+A form is constant + Σ coefficient·symbol. A symbol is an integer that has a known range: the work
+group, the invocation, the trip of a loop, or an unknown number. Facts are forms that are at most 0,
+such as the conditions that lead to a program point.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.types import Operator
 
 MOST_TRIALS = 100_000
-"""Facts that are looked at in one analysis, a tenth of a second; then only ranges of symbols count.
-"""
+"""The most facts tried in one analysis, in a tenth of a second; then only symbols' ranges count."""
 
 
 @frozen
 class LinearForm:
-    """constant + Σ coefficient·symbol. terms: by the symbol's number, sorted, none of them 0."""
+    """constant + Σ coefficient·symbol.
+
+    terms: pairs of a symbol's number and its coefficient, sorted; no coefficient is 0.
+    """
 
     constant: int
     terms: tuple[tuple[int, int], ...] = ()
@@ -53,17 +55,17 @@ class LinearForm:
 
 
 class Facts(NamedTuple):
-    """The facts if a condition is true, and if it is false."""
+    """The facts that hold if a condition is true, and those if it is false."""
 
     true: tuple[LinearForm, ...] = ()
     false: tuple[LinearForm, ...] = ()
 
 
 class SymbolRanges:
-    """The ranges of all symbols, and the facts that hold at the program point that is analysed."""
+    """The ranges of all symbols, and the facts that hold at the current program point."""
 
     def __init__(self) -> None:
-        """Without symbols and facts."""
+        """Begin without symbols and facts."""
         self._ranges: list[tuple[int, int]] = []
         self.facts: list[LinearForm] = []
         self._trials = MOST_TRIALS
@@ -88,18 +90,18 @@ class SymbolRanges:
         return -self._top(-form), self._top(form)
 
     def bounds(self, form: LinearForm) -> tuple[int, int]:
-        """The least and the largest value that the facts allow, too, as far as they are tried."""
+        """The least and the largest value that the ranges and the tried facts allow."""
         return -self.most(-form), self.most(form)
 
     def is_within(self, form: LinearForm, low: int, high: int) -> bool:
-        """Whether the form is from low to high, here."""
+        """Whether the form is proven to be from low to high."""
         return self.most(form, high) <= high and self.most(-form, -low) <= -low
 
     def most(self, form: LinearForm, enough: int | None = None) -> int:
-        """What the form is at most, here: the least bound that is found, or one that is enough.
+        """An upper bound of the form: the least that is found, or one that is at most `enough`.
 
-        Multiples of facts are taken away that make a symbol disappear, one by one. As a fact is at
-        most 0, the form is at most what is left. That is `rest`, divided by `scale`.
+        Multiples of facts are subtracted, each of which cancels a symbol. As a fact is at most 0,
+        the form is at most the rest: `rest` divided by `scale`.
         """
         rest, scale, best = form, 1, self._top(form)
         lower: tuple[LinearForm, int] | None = (rest, scale)
@@ -121,7 +123,7 @@ class SymbolRanges:
 
 
 def comparison(operator: Operator, left: LinearForm, right: LinearForm) -> Facts:
-    """The facts of a comparison of two numbers."""
+    """The facts of a comparison of two numbers; none for other operators."""
     less, more, one = left - right, right - left, LinearForm(1)
     facts = {
         Operator.LESS: Facts((less + one,), (more,)),

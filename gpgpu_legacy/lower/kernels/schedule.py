@@ -4,15 +4,15 @@ In a work group, each statement is executed at its level: once per group if it i
 invocations (GROUP), once per row of invocations if it depends on gl_LocalInvocationID.y alone
 (ROW), otherwise once per invocation. Statements of lower levels are outside the loops over rows
 (ty) and invocations (tx); neighbours at a higher level share a loop. A barrier ends the loops, so a
-statement that contains one must be at the level of the group. This is the loop fission of OpenCL on
-CPUs.
+statement that contains one must be at the level of the group. OpenCL on CPUs uses this loop
+fission.
 
-A `for` is at its condition's level, too: if it is the same for all invocations it goes around the
-loop over tx, which then reads rows in order and vectorises. Only a `for` with constant bounds stays
-inside: LLVM unrolls it, and the loop over tx still vectorises, with sums in registers.
+A `for` is at its condition's level: if all invocations have the same condition, the `for` goes
+around the loop over tx, which then reads rows in order and vectorises. Only a `for` with constant
+bounds stays inside: LLVM unrolls it, and the loop over tx still vectorises, with sums in registers.
 
-Three passes: `versions` (renaming, so that updated indices split no loop), the level of every
-variable, and the loops around statements.
+There are three stages: `versions` (renaming, so that updated indices split no loop), the level of
+every variable, and the loops around statements.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ GROUP, ROW, INVOCATION = 0, 1, 2
 def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[Statement, ...]:
     """The statements with a new variable for each new value of an integer, as far as possible.
 
-    After `v = B[i]; i += n; w = B[i];` the second value of i can be computed before both loads, so
-    that they stand in one loop. Versions end where a nested statement assigns the variable, and
-    with the list. The steps of a `for` move to the end of its body.
+    In `v = B[i]; i += n; w = B[i];` the second value of i can then be computed before both loads,
+    so that one loop has both. Versions end where a nested statement assigns the variable, and with
+    the list. The steps of a `for` move to the end of its body.
     """
     versioned: list[Statement] = []
-    latest: dict[str, tuple[Variable, Variable]] = {}  # a variable, the version that has its value
+    latest: dict[str, tuple[Variable, Variable]] = {}  # a variable, and the version with its value
     tail = _tail(statements)
 
     def write_back(names: Iterable[str]) -> None:
@@ -111,7 +111,7 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
 
 
 def _tail(statements: tuple[Statement, ...]) -> int:
-    """The start of the assignments to integers at the end of the list, which split nothing."""
+    """The start of the assignments to integers at the end of a list; these split no loop."""
     end = len(statements)
     while end and isinstance(last := statements[end - 1], Assign) and last.variable.type.is_integer:
         end -= 1
@@ -125,8 +125,8 @@ def _tail(statements: tuple[Statement, ...]) -> int:
 class Variation:
     """How a value varies in a work group: its level, and a constant slope along tx.
 
-    An integer below the level of invocations is base + slope·tx (modulo 2³²) with a base of that
-    level. Only the base is kept, so that indices need no array and rows are read in order.
+    An integer below the level of invocations is base + slope·tx (modulo 2³²), where the base is of
+    that level. Only the base is kept, so that indices need no array and rows are read in order.
     """
 
     level: int
@@ -139,12 +139,12 @@ _LARGEST_SLOPE = 1 << 10  # base + slope·tx then stays far from wrapping around
 class KernelLoops:
     """A kernel's statements in their loops, from the level of every private variable.
 
-    body: the statements, each variable in its versions. variables: how each varies, a fixed point
-    over all of its assignments. nest: the statements, in their loops.
+    body: the statements, with versions of variables. variables: the variation of each, a fixed
+    point over all of its assignments. nest: the statements in their loops.
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        """Raises PlanError if not all invocations of a group reach a barrier."""
+        """Raise PlanError if not all invocations of a group reach a barrier."""
         self.kernel, self.body = kernel, versions(kernel.body, count(1))
         across, up = kernel.local_size
         self.finest = INVOCATION if across > 1 else ROW if up > 1 else GROUP
@@ -160,7 +160,7 @@ class KernelLoops:
     # Levels
 
     def visit(self, statements: tuple[Statement, ...], control: int) -> None:
-        """Statements that are reached under conditions of the level `control`."""
+        """Join the assignments of statements under conditions of the level `control`."""
         for statement in statements:
             match statement:
                 case (
@@ -171,7 +171,7 @@ class KernelLoops:
                     self.visit(nested(statement), max(control, self.level(statement)))
 
     def join(self, variable: Variable, value: Expression | None, control: int) -> None:
-        """One more assignment to a variable."""
+        """Join one more assignment to the variation of its variable."""
         new = Variation(GROUP) if value is None else self.of(value)
         old = self.variables.get(variable.name, new)
         level = max(new.level, old.level, control)
@@ -180,7 +180,10 @@ class KernelLoops:
         )
 
     def level(self, statement: Statement) -> int:
-        """The level at which a statement is executed; of an `if` or `for`, its condition's."""
+        """The level at which a statement is executed.
+
+        It is the condition's for an `if` or `for`, except a `for` with constant bounds.
+        """
         match statement:
             case Loop(body=body) if _is_constant(statement) and not has_barrier(*body):
                 return self.finest
@@ -197,7 +200,7 @@ class KernelLoops:
         return Variation(level, slope)
 
     def flat(self, *parts: Expression) -> Variation:
-        """Operations that keep no slope."""
+        """The variation of an operation on these parts that keeps no slope."""
         variations = [self.of(part) for part in parts]
         if any(variation.slope for variation in variations):
             return Variation(self.finest)
@@ -207,7 +210,7 @@ class KernelLoops:
         """The variation of an expression, as far as its variables are known."""
         match expression:
             case Read(variable=variable):
-                # Not known yet: taken as the least, until the fixed point has reached it.
+                # Not known yet: taken as the least until the fixed point is reached.
                 return self.variables.get(variable.name, Variation(GROUP))
             case Invocation():
                 return self.identity(expression)
@@ -240,7 +243,7 @@ class KernelLoops:
     # Loops
 
     def scheduled(self, statements: tuple[Statement, ...], level: int) -> tuple[Statement, ...]:
-        """Statements in the loops that they need below a level, whose loops are around them."""
+        """Statements in the loops that they need. level: of the loops around them already."""
         done: list[Statement] = []
         waiting: list[Statement] = []  # of higher levels, for one loop
 
@@ -256,7 +259,7 @@ class KernelLoops:
                 waiting.append(statement)
                 continue
             target = assigned(statement)
-            # Nothing waiting assigns what this reads, for it reads its own level and below.
+            # The statement reads only its own level and below, which nothing waiting assigns.
             if target is None or target.name in variable_names(*waiting):
                 close()
             done.extend(self.at_level(statement, level))
@@ -274,7 +277,7 @@ class KernelLoops:
             case Loop(start=start, condition=condition, body=body):
                 loop = Loop((), condition, (), self.scheduled(body, level))
                 return (*self.scheduled(start, level), loop)
-        return ()  # of a barrier
+        return ()  # a barrier only ends loops
 
     def check(self, statement: Statement) -> None:
         if has_barrier(statement):

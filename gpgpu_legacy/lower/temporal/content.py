@@ -1,9 +1,9 @@
 """The content that decides the code of temporal tiling, and the choice of its shape.
 
-A work group computes several iterations of such passes on a tile of fragments by itself. It begins
-with all texels that they depend on, so the tile is wider than its stored part: on each side by the
-reach of an iteration times the iterations. Fragments near the tile's edge lack neighbours and
-become meaningless, one reach further in with each iteration; nothing reads them.
+A work group computes several iterations by itself, on a tile of fragments. It begins with all
+texels that these iterations depend on. So on each side the tile is wider than its stored part, by
+the reach of an iteration times the iterations. Fragments near the tile's edge lack neighbours, and
+their values become meaningless, one reach further in with each iteration; nothing reads them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gpgpu_legacy.plan.textures import Texture
 class TemporalShape:
     """The shape of the code.
 
-    threads: invocations of a group across and up. columns, rows: fragments of an invocation: every
-    threads[0]-th across, neighbours up. iterations: run together.
+    threads: invocations of a group across and up. columns, rows: fragments of an invocation, every
+    threads[0]-th across and neighbours up. iterations: the number that run together.
     """
 
     threads: tuple[int, int]
@@ -51,14 +51,14 @@ class TemporalShape:
         return (n * reach.left, n * reach.right), (n * reach.down, n * reach.up)
 
     def stored(self, reach: Reach) -> tuple[int, int]:
-        """Fragments of the tile that are stored, across and up; none where it is not positive."""
+        """Fragments of the tile that are stored, across and up; none if one is not positive."""
         (left, right), (down, up) = self.margins(reach)
         width, height = self.tile
         return width - left - right, height - down - up
 
 
 Sides = tuple[bool, bool]
-"""Of an axis: on the side of the low numbers, on that of the high ones."""
+"""A fact about the two sides of an axis: the low one, and the high one."""
 
 
 @frozen
@@ -66,7 +66,7 @@ class TemporalContent:
     """Everything that decides the code, except the shape of its tiles.
 
     content, reach: of one iteration. wraps: along x and y, whether fragments beyond the rectangle
-    come from the other side. ends: along x and y, the sides on which textures with neighbour
+    are those from the other side. ends: along x and y, the sides on which textures with neighbour
     lookups end at the rectangle; on other sides, texels around the rectangle stay as they are.
     live: the surfaces in which an iteration reads, or keeps, earlier texels.
     """
@@ -95,10 +95,10 @@ class TemporalContent:
 def temporal_content(
     around: Neighbourhood, textures: Mapping[str, Texture]
 ) -> tuple[TemporalContent, Arguments]:
-    """The Content and the Arguments of a Neighbourhood; textures: by name.
+    """The TemporalContent and the Arguments of a Neighbourhood. textures: the plan's, by name.
 
     Raises UnsupportedError if only some of the textures end with the rectangle, for numbers that
-    differ between iterations, and for programs with a loop.
+    differ between iterations, and for programs that are rerolled into a loop.
     """
     content, arguments = content_of(around, textures)
     loops = any(part.trips > 1 for draw in content.draws for part in live_segments(draw))
@@ -124,7 +124,7 @@ def near_lookups(content: Content) -> list[NeighbourLookup[int]]:
 
 
 def shared_padding(shape: TemporalShape, content: Content) -> int:
-    """The elements that lookups may reach past either end of a tile, row after row."""
+    """The most elements by which lookups reach past either end of a tile's shared array."""
     reaches = (abs(n.up) * shape.tile[0] + abs(n.right) for n in near_lookups(content))
     return max(reaches, default=0)
 
@@ -139,8 +139,8 @@ def shared_length(shape: TemporalShape, content: Content) -> int:
 class GroupRoom:
     """The resources of a device for a work group.
 
-    shared_bytes: of shared memory. storage_blocks: buffers. gains: whether shared memory is so much
-    faster than textures that tiles of several iterations pay for their edges.
+    shared_bytes: of shared memory. storage_blocks: the number of buffers. gains: whether shared
+    memory is so much faster than textures that tiles are worth the work on their edges.
     """
 
     shared_bytes: int
@@ -162,13 +162,13 @@ _FLOAT_BYTES = 4
 
 # The constants of `cost`, fitted to two sweeps of 110 shapes in all on one H100
 # (driver 580, 200 passes of Jacobi's relaxation: ten operations, n = 1024, 2048, 4096). The
-# unit is the time that memory takes for a number, 1.6 ps. Large groups are slower: fewer of them
+# unit is the time in which memory moves a number, 1.6 ps. Large groups are slower: fewer of them
 # are resident, and more invocations wait at a barrier. With several columns, or with more than five
 # rows, a fragment takes 1.2 to 1.6 times as long.
 _WORK, _WORK_OF_A_KIBI_TILE, _USUAL_OPERATIONS = 0.22, 0.065, 10.0
-_EDGE_LOADS = 0.1  # texels that tiles around load too come from a cache
+_EDGE_LOADS = 0.1  # the cost of a texel that another tile loads, too: a cache has it
 _DISPATCH = 14e-6 / 1.6e-12  # a dispatch on the host, which runs ahead of the device
-_LEAST_GAIN = 1.25  # where the model saw less, a sweep saw none
+_LEAST_GAIN = 1.25  # where the model predicts less, a sweep measured none
 
 _THREADS, _ROWS, _MOST_PASSES = ((32, 8), (64, 8), (64, 16), (32, 4)), (4, 5, 2), 16
 

@@ -1,10 +1,10 @@
 """Passes that read neighbours as the statements of an invocation, several iterations at a time.
 
-Each invocation has some fragments of its group's tile, their texels in registers from pass to pass.
-Texels that neighbours read are also in shared memory. A fragment beyond the rectangle is computed
-as the one from the other side if textures repeat; as the outermost one if the textures end with the
-rectangle and are clamped; or else not at all, so that texels around the rectangle keep their
-values.
+Each invocation has some fragments of its group's tile, and keeps their texels in registers from
+pass to pass. Texels that neighbours read are also in shared memory. A fragment beyond the rectangle
+is computed as the one from the other side if textures repeat, and as the outermost one if the
+textures end with the rectangle and are clamped. Otherwise it is not computed, so that texels around
+the rectangle keep their values.
 """
 
 from __future__ import annotations
@@ -81,20 +81,20 @@ ITERATION = Variable("iteration", INT)
 MOST_KEPT = 32
 """The most numbers of read-only texels that an invocation keeps in registers."""
 
-_PLACE = (Variable("x", INT), Variable("y", INT))  # in the rectangle, and around it
-_DRAWN = (Variable("column", INT), Variable("row", INT))  # which fragment is computed there
-_WITHIN = (Variable("within_x", BOOL), Variable("within_y", BOOL))  # whether any is
-_NEAR = (Variable("near_x", INT), Variable("near_y", INT))  # where its texel is in shared arrays
+_PLACE = (Variable("x", INT), Variable("y", INT))  # of a fragment, in the rectangle or around it
+_DRAWN = (Variable("column", INT), Variable("row", INT))  # the fragment computed there
+_WITHIN = (Variable("within_x", BOOL), Variable("within_y", BOOL))  # whether one is computed
+_NEAR = (Variable("near_x", INT), Variable("near_y", INT))  # its column and row in the group's tile
 _ALONG = (ALONG_X, ALONG_Y)
 
 
 def stored_array(content: TemporalContent, surface: int) -> Array:
-    """The array that a live surface's texels are stored in; tiles around still read the other."""
+    """The array in which a live surface's texels are stored; other tiles still read the old one."""
     return replace(texture_array(content.content, surface), name=f"stored{surface}")
 
 
 def shared_array(content: TemporalContent, shape: TemporalShape, surface: int) -> Array:
-    """A surface's texels of a group's tile, row after row, with room at both ends."""
+    """A surface's texels in a group's tile, row after row, with padding at both ends."""
     element = texture_array(content.content, surface).element
     return Array(f"near{surface}", element, (shared_length(shape, content.content),))
 
@@ -118,7 +118,7 @@ class TemporalTiling(RegisterTile):
         self.iteration: Expression = integer(0)
 
     def all_statements(self) -> list[Statement]:
-        """All of them, the variables' declarations first."""
+        """All statements of an invocation, the variables' declarations first."""
         for axis in range(2):
             self._place(axis)
         for surface in self.content.owned:
@@ -144,14 +144,14 @@ class TemporalTiling(RegisterTile):
         return along * self.rows + number if axis else along + number * self.shape.threads[0]
 
     def _place(self, axis: int) -> None:
-        """The positions of columns or rows, and the fragments computed there."""
+        """Assign the positions of columns or rows, and the fragments computed there."""
         along, corner, extent = _ALONG[axis], read(CORNER, axis), read(EXTENT, axis)
         low, high = self.temporal.keeps[axis]
         for fragment in self.fragments(along):
             place = corner + self._in_tile(axis, fragment[1 - axis])
             here = self._let(_PLACE[axis], along, fragment, place)
             if self.temporal.wraps[axis]:
-                # The tile begins no further before the rectangle than it is wide.
+                # The tile begins at most its own length before the rectangle.
                 around = here + extent * self.shape.tile[axis]
                 drawn = operation(Operator.REMAINDER, around, extent)
             else:
@@ -192,8 +192,10 @@ class TemporalTiling(RegisterTile):
         return self._element(surface, texture_array(self.content, surface), at)
 
     def _load(self, surface: int) -> None:
-        """The fragments' own texels. Surfaces that each iteration writes first are loaded only
-        around it.
+        """Load the fragments' own texels.
+
+        If each iteration writes a surface before it reads it, only texels around the rectangle are
+        loaded.
         """
         variable = own_variable(self.content, surface)
         zero = compose([0.0] * variable.type.width)
@@ -208,7 +210,7 @@ class TemporalTiling(RegisterTile):
                 self.add(If(outside, (Assign(held.variable, held.components, texel),)))
 
     def _store(self, surface: int) -> None:
-        """The fragments' texels, except near the tile's edges."""
+        """Store the fragments' texels, except near the tile's edges."""
         live = surface in self.temporal.live
         array = (
             stored_array(self.temporal, surface) if live else texture_array(self.content, surface)
@@ -229,7 +231,7 @@ class TemporalTiling(RegisterTile):
     # Texels in shared memory
 
     def _share(self, surface: int) -> None:
-        """The fragments' texels, for their neighbours."""
+        """Store the fragments' texels in shared memory, for their neighbours."""
         for fragment in self.fragments(EVERYWHERE):
             at = [self._in_tile(axis, fragment[1 - axis]) for axis in range(2)]
             self.add(Store(self._shared(surface, at), self.own(surface, fragment)))
@@ -237,14 +239,14 @@ class TemporalTiling(RegisterTile):
     def _shared(
         self, surface: int, at: Sequence[Expression], right: int = 0, up: int = 0
     ) -> Element:
-        """An element of a shared array, that far from a column and a row of the tile."""
+        """An element of a shared array: `right` and `up` from the column and the row in `at`."""
         width = self.shape.tile[0]
         moved = up * width + right + shared_padding(self.shape, self.content)
         array = shared_array(self.temporal, self.shape, surface)
         return Element((at[1] * width + at[0] + moved,), array)
 
     def _neighbour(self, lookup: NeighbourLookup[int], fragment: Fragment) -> Expression:
-        """A neighbour's texel: of the invocation's own, or of another's."""
+        """A neighbour's texel, from the invocation's own registers or from shared memory."""
         row, column = fragment
         clamps = [axis_clamps and self.meets_edge for axis_clamps in self.clamps]
         beside = row + lookup.up
@@ -281,8 +283,10 @@ class TemporalTiling(RegisterTile):
     # Iterations
 
     def _iterations(self) -> None:
-        """All of them. Where textures are clamped, a tile inside of the rectangle has code of its
-        own: its texels lie at places that are known, and many are in registers.
+        """Add the loop of all iterations.
+
+        If textures are clamped, a tile inside the rectangle has a loop of its own: it knows where
+        all neighbours' texels are, and many are in registers.
         """
         whole = self._loop_of_iterations()
         if not any(self.clamps):
@@ -335,7 +339,7 @@ def _kept_texels(
 ) -> dict[AffineLookup[int], Variable]:
     """The lookups that give a fragment the same texel in every iteration, and their variables.
 
-    most: numbers of a fragment that are kept.
+    most: the numbers that may be kept for a fragment.
     """
     kept: dict[AffineLookup[int], Variable] = {}
     for part in all_expressions(body):
@@ -354,11 +358,11 @@ def _kept_texels(
 
 
 def _barriers(body: Sequence[Statement], near: tuple[int, ...]) -> tuple[set[int], set[int]]:
-    """The numbers of the statements before which, and after which, invocations wait, whatever the
-    iteration before did.
+    """The numbers of the statements before which, and after which, invocations must wait.
 
-    After a statement that writes a surface's texels the invocation puts them into shared memory,
-    when no other may still read the old ones. Before a statement reads them, all must be there.
+    After a statement has written a surface's texels, the invocation stores them in shared memory:
+    no other may then still read the old ones. Before a statement reads texels there, all must have
+    been stored. This holds from one iteration to the next, too.
     """
     before, behind = set[int](), set[int]()
     read, written = set[int](), set(near)

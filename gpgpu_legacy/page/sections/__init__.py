@@ -29,8 +29,8 @@ LEARN: tuple[str, ...] = (
 """The sections of the lesson, by name."""
 
 SECTIONS: tuple[str, ...] = (*LEARN, "tables", "audit", "loaded", "cache", "lineage")
-"""All names. A section that is no screen is made by `make_section` of the module of its name, `-`
-written `_`."""
+"""All names. lesson.py makes the screens; for any other section, the module of its name (with `_`
+for `-`) has `make_section`."""
 
 
 def sections_of(names: Sequence[str]) -> list[PageSection]:

@@ -61,7 +61,7 @@ def make_section() -> PageSection:
 
 
 def _cause(one: AuditedClaim) -> str:
-    """The paper and what decides the claim."""
+    """The paper, and the cause that decides the claim."""
     return f"{one.paper.id} {one.entry.cause}"
 
 

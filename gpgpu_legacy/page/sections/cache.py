@@ -50,8 +50,9 @@ def make_section() -> PageSection:
 
 
 def _ratios(table: CacheTable) -> list[tuple[str, str, list[float]]]:
-    """By order and layout, the shares of A and B divided by those of the older method, at the
-    paper's b: for each cache, by the fragments in flight.
+    """By order and layout, ratios to the older method: of the share of A and B from memory.
+
+    They are at the paper's b, for each cache by the fragments in flight.
     """
     at = {row.case: row.operand_share for row in table.rows}
 

@@ -102,7 +102,7 @@ COST_SIZE, COST_BLOCKS = 64, (1, 2, 4, 8, 16, 32)
 
 @frozen
 class MultiplyAddCost:
-    """The cost of a multiply-add. at: counted, by block. form: in b. limit: of it as b grows."""
+    """The cost of a multiply-add. at: counted, by block. form: in b. limit: for large b."""
 
     at: dict[int, Fraction]
     form: str

@@ -69,7 +69,7 @@ def _listing() -> dict[str, list[str]]:
 def _limit(chip: str) -> dict[str, Any]:
     """The largest b of the single-channel program, as written, that a chip loads, and why."""
     profile = find_profile(chip)
-    # As the driver advertises, by the chip's own limits, and perhaps of the program rewritten.
+    # `largest`: by the driver's limits, by the chip's own, and perhaps for the program rewritten.
     _, own, *_ = fit(find_product(_SINGLE), profile, {"n": SIZE}).largest
     return {"chip": profile.title.split(" (")[0], "block": own.value, "why": own.why}
 
@@ -102,7 +102,7 @@ CACHED, ORDERS = ("1K,fully,64B", "4K,fully,64B", "8K,fully,64B"), ("scan", "til
 
 
 def _why() -> dict[str, Any]:
-    """What memory sends: `sent`, by the order of fragments and by b."""
+    """What memory sends: the bytes `sent`, for each cache by the order of fragments and by b."""
     method = find_product(_SINGLE)
     plans = [method.plan(n=CACHED_SIZE, block=b, accumulate="ping-pong") for b in CACHED_BLOCKS]
     sides = {"row by row": CACHED_SIZE, "tile by tile of 8 × 8": 8}
@@ -182,4 +182,4 @@ SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "why": ("7. Why b?", "7 Why b", _why),
     "kernel": ("10. A kernel and its text", "10 Kernel", _kernel),
 }
-"""By name: the title, the name in the list of sections, and what makes the data."""
+"""By name: the title, the name in the list of sections, and the function that makes the data."""

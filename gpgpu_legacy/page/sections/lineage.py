@@ -82,7 +82,7 @@ def _four_digits(value: float) -> str:
 
 
 def _printed() -> list[dict[str, Any]]:
-    """The times that papers print of a method, one by size and table."""
+    """The times that papers print of a method, one for each size of a series."""
     return [
         {
             "method": one.method,

@@ -43,7 +43,7 @@ class LoadedCase:
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """The blocks to choose from; empty if all numbers are."""
+        """The blocks to choose from; empty if any number is allowed."""
         block = self.method.parameters.get("block")
         return () if block is None else tuple(block.choices.values())
 
@@ -83,7 +83,7 @@ class LoadedCase:
         return tuple(verdicts[chip.name] for chip in profiles())
 
     def verdicts(self) -> dict[int | None, tuple[Verdict, ...]]:
-        """On every chip, by the block: also at both sides of where an answer changes."""
+        """The verdicts on every chip, by block, with both sides of each change of an answer."""
         verdicts = {block: self.on_chips(block) for block in self.blocks}
         between = [] if self.choices else list(pairwise(block for block in verdicts if block))
         while between:
@@ -97,8 +97,9 @@ class LoadedCase:
 
 
 class Told(Record):
-    """A verdict in words. reasons: the limits that are exceeded. uses: the number of
-    what it uses of each limit.
+    """A verdict in words. reasons: the limits that are exceeded.
+
+    uses: the number, in Loading's `uses`, of what it uses of each limit.
     """
 
     answer: LoadAnswer
@@ -107,7 +108,10 @@ class Told(Record):
 
 
 class ChipData(Record):
-    """A chip or an API. year: or API. most: of each limit, a number or None, and in words."""
+    """A chip or an API. year: of its release; or `API`.
+
+    most: what it allows of each limit, as a number (or None) and in words.
+    """
 
     name: str
     title: str
@@ -117,7 +121,7 @@ class ChipData(Record):
 
 
 class CaseData(Record):
-    """A case. told: by the chip and the block, the number of what is told."""
+    """A case. told: by chip and block, the number of its verdict in Loading's `told`."""
 
     name: str
     method: str
@@ -127,8 +131,10 @@ class CaseData(Record):
 
 
 class Loading(Record):
-    """All of it. limits: by name. uses: of each of them, once for verdicts that share them; None
-    where a verdict has no such limit.
+    """All data of the section.
+
+    limits: their names. uses: what verdicts use of each limit, once for those that use the same;
+    None where a verdict lacks a limit.
     """
 
     size: int
@@ -139,7 +145,7 @@ class Loading(Record):
     cases: tuple[CaseData, ...]
 
     def answers(self, case: CaseData, chip: int) -> dict[int | None, LoadAnswer]:
-        """By the block."""
+        """The answers for a case on a chip, by block."""
         told = (self.told[n].answer for n in case.told[chip])
         return dict(zip(case.blocks, told, strict=True))
 

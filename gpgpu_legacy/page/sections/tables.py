@@ -364,7 +364,7 @@ def columns_of(table: Cells) -> list[str]:
 
 
 def bars_of(table: Cells) -> dict[str, list[tuple[CellLine, float]]]:
-    """By column, the lines of formulas, each with its part of the largest."""
+    """By column, the lines of formulas, each with its part of the column's largest value."""
     bars: dict[str, list[tuple[CellLine, float]]] = {}
     for line in table.lines:
         if line.value is not None:

@@ -53,8 +53,8 @@ class WritingTask:
     """A program to write.
 
     asks: in a sentence. inputs: makes the textures that are shown, (channel, row, column) each, of
-    whole numbers below 16. scale: what stands for 1. solution: has the fewest instructions that we
-    know. channels: of the result that are compared.
+    whole numbers below 16. scale: the number that stands for 1. solution: has the fewest
+    instructions that we know. channels: how many of the result are compared.
     """
 
     title: str
@@ -73,7 +73,7 @@ def _heart() -> list[F32]:
 
 
 def _cells() -> list[F32]:
-    """Cells that live or do not, and how many of the eight around each do."""
+    """Living and dead cells, and the number of living neighbours of each."""
     cells = np.random.default_rng(7).random((SIDE, SIDE)) < 0.4
     steps = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
     counts = np.sum([np.roll(cells, step, (0, 1)) for step in steps], axis=0)
@@ -161,10 +161,10 @@ def _digits(channel: F32) -> str:
 
 
 def tables() -> dict[str, Any]:
-    """What lesson/program-reader.js reads instructions with.
+    """The tables by which lesson/program-reader.js reads instructions.
 
-    Beside `instruction_tables`: `opcodes`; of each kind of `operands` a pattern of its text,
-    without blanks; and `names` of registers, which `registers` has as scenes do.
+    They are `instruction_tables` and: `opcodes`; `operands`, for each kind a pattern of its text
+    without blanks; `names` of registers; and `registers`, the same ones as scenes have them.
     """
     attributes = [f"fragment.{name}" for name in _ATTRIBUTES]
     lines = {name: f"MOV {name}, R0;" for name in _RESULTS}

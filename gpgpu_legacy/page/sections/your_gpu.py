@@ -65,7 +65,7 @@ def make_section() -> PageSection:
 
 
 def _bounds() -> list[ProductRate]:
-    """What the chips reach at most, by their data, where the method's plan loads."""
+    """The rates that chips reach at most, by their data, if the method's plan loads."""
     rates = []
     for name, method in _CHIPS:
         known = find_product(method)

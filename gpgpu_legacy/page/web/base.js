@@ -1,6 +1,6 @@
 // What all scripts of the page share: elements, sentences in place, and the state in the address.
 
-// What makes a section move: by its id, a function of its element, its data and the address.
+// What makes sections move: by id, a function of the section's element, its data and the address.
 const sections = {};
 
 // An element with attributes and children; an attribute that is a function listens to an event.
@@ -23,7 +23,7 @@ function assign(made, attributes = {}, ...children) {
 }
 
 // Says a sentence in place: in the element's line for it, which screen readers announce.
-// An empty sentence takes the one before away.
+// An empty sentence removes the one before.
 function say(root, sentence, kind = "said") {
   let line = root.querySelector(`:scope > .${kind}`);
   if (!line) {
@@ -33,8 +33,8 @@ function say(root, sentence, kind = "said") {
   line.textContent = sentence;
 }
 
-// Makes one stop of Tab of many elements: arrow keys go on to the next, up and down by rows of
-// `across`. Returns what is to be called when other elements are seen.
+// Makes many elements one stop of Tab: arrow keys go to the next, up and down by rows of `across`.
+// Returns a function to call when other elements are seen.
 function rove(root, selector, across = 1) {
   const all = () => [...root.querySelectorAll(selector)];
   const seen = (item) => item.checkVisibility();
@@ -58,7 +58,7 @@ function rove(root, selector, across = 1) {
   return again;
 }
 
-// Shows an element, and of the parts of the page the one that it is in, or the first.
+// Shows an element and the part of the page that it is in, or the first part.
 function showElement(id, scroll = true) {
   const target = document.getElementById(id);
   const parts = [...document.querySelectorAll(".part")];
@@ -77,7 +77,7 @@ function showElement(id, scroll = true) {
 }
 
 // The state of the page in the part of the address behind #, so that a moment can be sent:
-// words with values, as in #figure-2.pass=3. Values are text; what they mean is their readers'.
+// words with values, as in #figure-2.pass=3. Values are text, which their readers interpret.
 class Address {
   constructor() {
     this.readers = [];
@@ -101,7 +101,7 @@ class Address {
     });
   }
 
-  // The section that a word is of. A link says how its sections are; the others stay as they are.
+  // The section of a word. A link sets the state of its own sections and leaves the others alone.
   static part(word) {
     return word.split(".")[0];
   }
@@ -125,8 +125,8 @@ class Address {
     return this.values.get(key) ?? null;
   }
 
-  // Gives words values, all at once, and puts them first, so that their section is what a link shows;
-  // a value of null takes the word away.
+  // Gives words values, all at once, and puts them first, so that a link shows their section.
+  // A value of null removes the word.
   set(values) {
     const given = Object.entries(values);
     for (const [key] of given) this.values.delete(key);
@@ -142,7 +142,7 @@ class Address {
   }
 }
 
-// Kept, since to make one takes a browser long.
+// Kept, since a browser takes long to make one.
 const GROUPS = new Intl.NumberFormat("en", { maximumSignificantDigits: 21 });
 
 // A number with its digits in groups of three, as the tables have it.

@@ -38,7 +38,7 @@ RECORD = Path(__file__).parent / "verdicts.json"
 
 
 class VerdictRecord(Record, kw_only=True):
-    """A verdict, with what it rests on: numbers as people read them. cause: what decides it."""
+    """A verdict, and the numbers behind it as people read them. cause: what decides it."""
 
     published: OneLine = ""
     unit: OneLine = ""
@@ -147,7 +147,7 @@ class LeftOutNumbers(Record):
 
 
 class Audit(RecordedResult, kw_only=True):
-    """An audit. claims: those that were asked for, by the verdicts `only`; all without.
+    """An audit. claims: those with a verdict in `only`, or all if it is empty.
 
     findings, verdicts: how many causes and how many claims have each verdict, by paper. failed:
     claims that cannot be computed. changes: what differs from the recorded verdicts, where that was
@@ -168,10 +168,10 @@ class Audit(RecordedResult, kw_only=True):
         return int(bool(self.failed or self.changes))
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The claims that differ, or have the requested verdicts, and the numbers of causes and of
-        claims with each.
+        """The claims that differ, or have the requested verdicts, and the numbers of all verdicts.
 
-        whole: all claims, and the numbers that are not claims.
+        Verdicts are counted by cause and by claim. whole: all claims, and the numbers that are not
+        claims.
         """
         is_all = whole or self.only
         shown = [one for one in self.claims if is_all or one.verdict is AuditVerdict.DIFFERS]
@@ -281,9 +281,10 @@ def audit_of(
     *,
     turn: bool,
 ) -> Audit:
-    """An audit of findings, with those of some verdicts alone; all are counted.
+    """An audit of findings that lists the claims with some verdicts, and counts all.
 
-    turn: whether to change the inputs that the listed claims name.
+    only: these verdicts; if empty, all claims are listed. turn: whether to change the inputs that
+    the listed claims name.
     """
     of: dict[str, list[Finding]] = {}
     for finding in findings:

@@ -35,7 +35,8 @@ def _product(a: ArrayLike, b: ArrayLike, method: str, **parameters: Any) -> NDAr
 def wrong_elements(method: str, size: int, as_printed: bool, state: str | None = None) -> Value:
     """The number of wrong elements in an n×n product with the texture coordinates as printed.
 
-    as_printed: False uses the corners of texels instead. state: what modulates, if one is chosen.
+    as_printed: False uses the corners of texels instead. state: the method's parameter, if it has
+    one.
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
@@ -45,7 +46,7 @@ def wrong_elements(method: str, size: int, as_printed: bool, state: str | None =
 
 
 def results_below_white(texture_format: str, state: str) -> Value:
-    """The results of Figure 2, as it is drawn here, that exceed one and are drawn as another value.
+    """The results of Figure 2, as drawn here, that exceed one and are not drawn white.
 
     The product is that of Larson & McAllister's method, with these textures and this state.
     """
@@ -176,7 +177,7 @@ def least_register(equation: str) -> Value:
 def _readers(product: Product, operand: str, place: Any) -> NDArray[np.bool_]:
     """The elements of the product whose threads read an operand at this place.
 
-    What they read is not a number, and so are their sums.
+    The operand is NaN there, and so are the sums of all threads that read it.
     """
     given = {name: np.ones((product.size, product.size), np.float32) for name in "AB"}
     given[operand][place] = np.nan
@@ -185,7 +186,7 @@ def _readers(product: Product, operand: str, place: Any) -> NDArray[np.bool_]:
 
 
 def _requiring(product: Product) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The threads that read row i of A, and column j of B, for i, j = 0, 1."""
+    """The threads that read row i of A, and those that read column j of B, for i = 0 and j = 1."""
     return _readers(product, "A", 0), _readers(product, "B", np.s_[:, 1])
 
 
@@ -234,7 +235,7 @@ def repairs_to_the_product(terms: _Terms) -> Value:
 
 
 def _repairs(swizzle: str) -> list[str]:
-    """The texts with one letter more."""
+    """All texts with one letter more."""
     places = range(len(swizzle) + 1)
     return sorted({swizzle[:n] + letter + swizzle[n:] for n in places for letter in "rgba"})
 

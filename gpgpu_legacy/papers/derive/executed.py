@@ -29,8 +29,8 @@ _GLOBAL, _SHARED = "dobravec-bulic-global", "dobravec-bulic-shared"
 def decimals_that_differ(inputs: Inputs, size: int, least: float) -> Value:
     """The decimal places of the largest and of the median difference between host and device.
 
-    Sums of n products of random numbers in [least, 1): on the host in double, on the device in
-    float, in the order of its kernel; 9216 elements of the product.
+    An element is a sum of n products of random numbers in [least, 1): on the host in double, on the
+    device in float, in the order of its kernel. 9216 elements are compared.
     """
     host, device = _sums(inputs, size, least)
     apart = np.abs(host - device)
@@ -145,7 +145,7 @@ def scalar(inputs: Inputs, index: int) -> Value:
 
 
 def scalar_residual(inputs: Inputs) -> Value:
-    """The largest error of an element of the result that is computed with these scalars."""
+    """The largest error of an element of the result that is computed with the fitted α and β."""
     return _scalars(inputs)[1]
 
 

@@ -1,6 +1,7 @@
 """The inputs of the functions that recompute claims: a paper, facts of chips and hosts, our plans.
 
-They read through an `Inputs`, so that an input can be changed to see which verdicts turn.
+The functions read everything through an `Inputs`. So an input can be changed to see which verdicts
+turn.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Product:
 
     @property
     def builder(self) -> PlanBuilder:
-        """The builder of its plan, without the change; of these fields, what the method has."""
+        """The builder of its plan, without the change, from those fields that the method has."""
         method, outer = find_product(self.method), self.sample or self.size
         own = {name: getattr(self, name, None) for name in method.parameters}
         given = {name: value for name, value in own.items() if value is not None}
@@ -134,7 +135,7 @@ class Inputs:
     facts: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)
 
     def _with_facts(self, known: _Facts) -> _Facts:
-        """Facts, some of them replaced."""
+        """A record of facts, with the replacements for them."""
         for (name, fact), value in self.facts.items():
             if name == known.name:
                 known = _with_fact(known, fact, value)
@@ -159,7 +160,7 @@ class Inputs:
     def fact(self, name: str, fact: str) -> Fact[float]:
         """A fact of a profile, such as `hardware.memory_mib`, of a capability or of a processor.
 
-        LookupError without it.
+        Raises LookupError if it is not known.
         """
         if "." in fact:
             find: Callable[[str], Record] = self.profile

@@ -40,7 +40,7 @@ from gpgpu_legacy.predict.work import count_accesses
 
 
 def fact(inputs: Inputs, chip: str, fact: str, most: bool = False) -> Value:
-    """A number in a profile, such as `hardware.memory_mib`, or of a processor or a capability.
+    """A number of a chip, a processor or a compute capability, such as `hardware.memory_mib`.
 
     most: the largest, where boards or drivers differ.
     """
@@ -51,7 +51,7 @@ def fact(inputs: Inputs, chip: str, fact: str, most: bool = False) -> Value:
 def rate_over_memory(profile: Profile, request_bytes: int, bits: int = 0) -> Value:
     """The most bytes that texture units look up in a second, over those that memory gives.
 
-    bits: of a texel; without, it is shared memory that serves requests.
+    bits: of a texel; if 0, shared memory serves the requests.
     """
     rates = Rates(profile.hardware)
     requests = (rates.lookups(bits) if bits else rates.shared_memory()).per_second
@@ -72,9 +72,9 @@ def largest_square_block(capability: Capability, powers_of_two: bool = False) ->
 def threads_at_a_time(
     inputs: Inputs, chip: str, capability: Capability, blocks: Sequence[int]
 ) -> Value:
-    """Threads that a chip has at a time, at most, with blocks of b×b threads, for each b.
+    """The most threads that a chip has at a time, with blocks of b×b threads, for each b.
 
-    By the limits on threads, warps and blocks of a multiprocessor; registers may leave fewer.
+    A multiprocessor limits threads, warps and blocks; registers may leave fewer.
     """
     multiprocessors = inputs.fact(chip, "hardware.multiprocessors").value
 
@@ -183,8 +183,8 @@ def share_from_memory(
 ) -> float:  # fmt: skip
     """Bytes from memory for each byte looked up in A and B, simulated in a cache of all textures.
 
-    Fewer partial sums or fewer lookups do not lower it. in_flight: as many fragments. blending:
-    whether what blending reads of the framebuffer goes through that cache, too.
+    Fewer partial sums or fewer lookups do not lower it. in_flight: the fragments in flight.
+    blending: whether blending reads the framebuffer through that cache, too.
     """
     plan = product.plan
     if not blending:
@@ -291,9 +291,9 @@ def least_transfer_time(product: Product, profile: Profile) -> Value:
 def sizes_in_time(
     inputs: Inputs, product: Product, profile: Profile, cell: Rounded, claims: Sequence[str]
 ) -> Value:
-    """The sizes, of those that claims of the paper print, that a printed time can be of.
+    """The sizes, of those printed in these claims of the paper, that a printed time can be of.
 
-    size: of the cell that has the time. It can be of a size whose least time is no longer.
+    cell: has the time. It can be of a size whose least time is no longer.
     """
     printed = (inputs.paper.claim(claim).published for claim in claims)
     return tuple(

@@ -73,7 +73,7 @@ which a column of the operands has no texel."""
 def count(product: Product, quantity: str, unit: float = 1) -> Any:
     """A count of the plan at (n, b), divided by a unit.
 
-    quantity: one of these, or a field of its counts. With `_per_fragment` or
+    quantity: a name of _OF_PRODUCTS or _SUMS, or a field of `Counts`. With `_per_fragment` or
     `_per_memory_operation`, the number for each. None if passes differ from one another, so that
     there is no count of one pass or fragment.
     """
@@ -162,7 +162,7 @@ def sizes_that_do_not_fit(step: int, count: int, block: int) -> Value:
 
 _Quotients = Mapping[int, Rounded]
 _Steps = Mapping[int, float]
-"""By size."""
+"""The nanoseconds of a step, by size."""
 
 
 def number(inputs: Inputs, claim: str, less: str = "") -> float:
@@ -244,9 +244,9 @@ def sizes_out_of_line(steps: _Steps, factor: float, per: int = 1) -> Value:
 
 
 def exponent(products: int, parts: int) -> Value:
-    """The power of n with which products of matrices grow that are split into parts each way.
+    """The exponent of n in the work of a product whose matrices are split into parts each way.
 
-    products: those of parts by which a product is computed.
+    products: the number of products of parts that it takes.
     """
     return math.log(products, parts)
 
@@ -291,7 +291,7 @@ def interpolated_time(steps: _Steps, size: int) -> float:
 
 
 def time_by_the_step(inputs: Inputs, table: str, series: str, of: int, size: int) -> Value:
-    """A time at a size that a table lacks, in ms, by the time for a step of one that it has."""
+    """A time at a size that a table lacks, in ms, by the time per step at a size that it has."""
     return inputs.cell(table, series, of) * (size / of) ** 3
 
 

@@ -1,6 +1,6 @@
 """The papers that the package knows, with their tables and claims, read from the .toml files here.
 
-A claim is one of the text, or one for each cell of the tables and matrices.
+A claim is a statement of the text, or a cell of a table or a matrix.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpgpu_legacy.papers.published.schema import (
 from gpgpu_legacy.serial import Record, as_record, from_toml, with_fields
 
 Row = tuple[int, int | None]
-"""The case of a row of measurements: a size, and a block if rows differ in it."""
+"""The size of a row of measurements, and its block if rows differ in that."""
 
 
 class MeasuredCell(Record):
@@ -167,7 +167,7 @@ def text_claim(entry: ClaimEntry) -> Claim:
 
 
 def formula_claims(table: PublishedTable) -> Iterator[Claim]:
-    """A claim for each column of each row: it is the formula that counts of real plans obey."""
+    """A claim for each column of each row: counts of real plans obey its formula."""
     for row in table.rows:
         for column, quantity in table.quantities.items():
             yield Claim(
@@ -190,8 +190,8 @@ def cell_claims(
 ) -> Iterator[Claim]:
     """A claim for each cell of the tables of measurements.
 
-    paper: its id. columns: how the cells of a column are recomputed, where they are.
-    Raises KeyError if one of these names no column of the tables.
+    paper: its id. columns: the columns whose cells are recomputed, and how. Raises KeyError if one
+    of these names no column of the tables.
     """
     known = {(column.table, column.series): column for column in columns}
     for table in tables:
@@ -209,7 +209,7 @@ def cell_claims(
 
 
 def _measurement(paper: str, table: MeasuredTable, series: Series, cell: MeasuredCell) -> Claim:
-    """The claim of a cell that was measured, which nothing can check."""
+    """The claim of a measured cell, which nothing can check."""
     here = f" `gpgpu-legacy tables --paper {paper}` runs the same here and shows both."
     name = f"{table.name}/{series.label}/{cell.size}"
     if table.key is Key.THREADS and cell.threads is not None:

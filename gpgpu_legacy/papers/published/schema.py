@@ -79,7 +79,7 @@ class Printed:
 
     @classmethod
     def from_plain(cls, plain: object) -> Printed:
-        """Read the value of a TOML text; ValueError for one of another type."""
+        """Read a value of a TOML file; ValueError for one of another type."""
         if isinstance(plain, str):
             return cls(plain, 1.0)
         numbers = [n for n in (plain if isinstance(plain, list) else [plain]) if _is_number(n)]
@@ -109,9 +109,10 @@ def last_digit(number: Number) -> float:
 class PlanChange(Record):
     """A change of the plan of a product.
 
-    instruction: fragment programs lose the last instruction with this mnemonic, or every one. text,
-    becomes: what replaces a text in kernels. iterations: how many fewer each Repeat has. rows: how
-    many fewer each pass draws. texture_format, becomes: the format that replaces another, by name.
+    instruction: fragment programs lose the last instruction with this mnemonic; every: they lose
+    all of them. text: what `becomes` replaces in kernels. iterations: how many fewer each Repeat
+    has. rows: how many fewer each pass draws. texture_format: the name of the format that `becomes`
+    replaces.
     """
 
     instruction: str = ""
@@ -136,7 +137,7 @@ class CellChange(Record):
 class FactChange(Record):
     """Another value of a fact in a chip's profile, such as `hardware.memory_mib`.
 
-    Of a processor, the fact is its name alone: `clock_ghz`.
+    For a processor, the fact is a plain name: `clock_ghz`.
     """
 
     chip: str
@@ -145,14 +146,14 @@ class FactChange(Record):
 
 
 class ClaimChange(Record):
-    """Another number in a claim of the same paper, on which this one stands."""
+    """Another number in a claim of the same paper on which the changed claim stands."""
 
     id: str
     published: Printed
 
 
 class Change(Record):
-    """A change of an input of a claim: of arguments of its derivation, or of what that reads."""
+    """A change of an input of a claim: of its arguments, or of what its derivation reads."""
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
     plan: PlanChange | None = None
@@ -168,7 +169,7 @@ class FormulaRow(Record):
     """A row of a table of formulas in n and b.
 
     method: this package's name for it. label: the paper's. turned_by, rests_on: by column. cause:
-    of what rests on something.
+    of the columns that rest on something.
     """
 
     method: str
@@ -278,8 +279,8 @@ class MeasuredEntry(MeasuredHead, kw_only=True):
 class Derived(Record):
     """The function of papers/derive/ that recomputes a value, with its arguments.
 
-    over: for a quotient, the arguments of what divides: another function, `derive`, with arguments
-    of its own; or some of the same function that differ. times: a factor.
+    over: for a quotient, the divisor: another function, `derive`, with all its arguments; or those
+    arguments of the same function that differ. times: a factor.
     """
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
@@ -323,8 +324,9 @@ class PrintedMatrix(Judged, kw_only=True):
 class Alternative(Derived, kw_only=True):
     """A claim recomputed under another assumption.
 
-    assuming: the sentence that states it, which ends with our value and its unit. What a file
-    leaves out is the claim's own; with a `derive` of its own it takes none of its arguments.
+    assuming: the sentence that states it, without its end: our value and the unit. What a file
+    leaves out is the claim's own; an alternative with a `derive` of its own takes none of the
+    claim's arguments but the place of a cell.
     """
 
     assuming: str
@@ -335,9 +337,8 @@ class Alternative(Derived, kw_only=True):
 class ColumnEntry(Judged, kw_only=True):
     """How the cells of a column are recomputed, each with its size as a further argument.
 
-    Where rows are numbers of threads, a cell's block is one, too.
-
-    where: the column's place in the paper.
+    Where rows are numbers of threads, a cell's block is a further argument, too. where: the
+    column's place in the paper.
     """
 
     table: str

@@ -28,7 +28,7 @@ class NumpyExecutor(Executor):
         return processor_name()
 
     def pace(self, device: Device) -> Pace:
-        """A NumPy operation for each instruction and pass, for kernels for each statement."""
+        """Each instruction of a pass, or statement of a kernel, is a NumPy operation."""
         return Pace(
             pass_s=2.5e-4, instruction_s=2.5e-5, per_s=3e8, kernels_per_s=6e8, statement_s=5e-6
         )

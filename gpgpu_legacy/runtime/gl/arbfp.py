@@ -58,10 +58,10 @@ _INTEGERS = ("glTexEnvi", GL.TEXTURE_ENV)
 def environment_calls(
     context: Context, program: Program, state: FixedFunction
 ) -> list[tuple[Any, ...]]:
-    """The calls of OpenGL, each with its function's name, that set the driver's own environments.
+    """The calls of OpenGL that set the driver's own texture environments: (function, *arguments).
 
-    They are set instead of the program, which stands for them. Raises PlanError if the driver has
-    fewer units.
+    The driver then draws by them, and not by the program that stands for them. Raises PlanError if
+    the driver has fewer units.
     """
     last = state.units[-1].number
     require_unit(context, last, f"{program.name or 'the state'} enables TEXTURE{last}")
@@ -75,7 +75,7 @@ def environment_calls(
 def require_unit(context: Context, number: int, use: str) -> None:
     """Raise PlanError if the driver lacks that unit of the fixed function. use: in words.
 
-    They are fewer than the texture images that programs look up: 4 of NVIDIA's, 8 of Mesa's.
+    NVIDIA's drivers have 4, Mesa's 8: fewer than the texture images that programs look up.
     """
     most = context.integer(GL.MAX_TEXTURE_UNITS)
     if number >= most:
@@ -122,8 +122,8 @@ _ATTRIBUTES = {
 }
 _TEXCOORD_SETS = 8
 
-# It passes vertices through unchanged. Fixed-function vertices would be transformed by matrices,
-# which belong to fragment programs here, and would lose the alpha of the secondary colour.
+# This program passes vertices through unchanged. Fixed-function vertices would be transformed by
+# matrices, which belong to fragment programs here, and lose the alpha of the secondary colour.
 _VERTEX_PROGRAM = "\n".join(
     [
         "!!ARBvp1.0",
@@ -164,8 +164,9 @@ class LoadedProgram:
 
 
 def load(context: Context, program: Program) -> LoadedProgram:
-    """A fragment program, loaded once as long as it is in use; PlanError if the driver refuses it,
-    or has fewer texture environments than it reads.
+    """A fragment program, loaded once as long as it is in use.
+
+    Raises PlanError if the driver refuses it, or has fewer texture environments than it reads.
     """
     who = f"program {program.name or 'without a name'}"
     for binding in program.state_bindings:
@@ -384,7 +385,7 @@ class StatefulQuad:
     ) -> None:
         """calls: set texture environments, which draw instead of a program.
 
-        check: raises PlanError, naming its argument, if OpenGL failed; of the first draw.
+        check: raises PlanError, naming its argument, if OpenGL failed; the first draw calls it.
         """
         self._gl, self._attributes, self._calls = gl, attributes, calls
         # Setting a light transforms it by the modelview matrix, so matrices are set last.

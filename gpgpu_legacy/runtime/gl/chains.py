@@ -24,8 +24,8 @@ from gpgpu_legacy.plan.plan import CopyPass, Pass
 from gpgpu_legacy.plan.textures import Texture
 
 MOST_FRAGMENTS, MOST_DEPENDENT = 8192, 1024
-"""Of a pass in a chain, and of one with dependent lookups, whose code is longer: a work group has
-one multiprocessor.
+"""Fragments of a pass in a chain, and of one with dependent lookups, whose code is longer. A work
+group has only one multiprocessor.
 """
 
 MOST_CHAINED = 24
@@ -37,14 +37,14 @@ Link = tuple[Content, Arguments]
 
 @frozen
 class Question:
-    """Whether the first number of the texture `condition` is not below a number."""
+    """The question whether the first number of a texture, `condition`, is not below a number."""
 
     condition: str
     below: float
 
     @property
     def again(self) -> np.float32:
-        """The least number of float32 that is not below it."""
+        """The least float32 that is not below that number."""
         rounded = np.float32(self.below)
         return np.nextafter(rounded, np.float32(np.inf)) if rounded < self.below else rounded
 
@@ -52,7 +52,10 @@ class Question:
 def chains(
     steps: Iterable[FusedStep], link: Callable[[FusedStep], Link | None], most_textures: int
 ) -> Iterator[list[tuple[FusedStep, Link | None]]]:
-    """The steps in order: those that one work group may run together, each other one by itself."""
+    """The steps in order, in lists. One work group may run all steps of a list together.
+
+    link: see link_of; a step without a link is alone. most_textures: of a list.
+    """
     together: list[tuple[FusedStep, Link | None]] = []
     for step in steps:
         own = link(step)
@@ -88,8 +91,10 @@ def link_of(step: FusedStep, textures: Mapping[str, Texture]) -> Link | None:
 
 
 def across(width: int, height: int) -> int:
-    """The fragments of a row of a rectangle that a chain computes at once, for the fewest steps;
-    of equal ones the most, since neighbours in a row are neighbours in memory.
+    """The fragments of a row that a chain computes at once, in a rectangle of this size.
+
+    They are chosen for the fewest steps. Of equal choices the widest wins, because neighbours in a
+    row are neighbours in memory.
     """
     threads, _ = CHAIN.threads
     powers = (threads >> n for n in range(threads.bit_length()))

@@ -49,7 +49,7 @@ class Context(SharedContext[SimpleNamespace]):
         self._context.release()
 
 
-_LIBRARIES = {"libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}  # libGL, which is X11's, may lack
+_LIBRARIES = {"libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}  # X11's libGL may be missing
 _MOST_DEVICES = 32
 _NO_DEVICE = "device index"  # in glcontext's message if there are no more devices
 
@@ -89,7 +89,7 @@ def context() -> Context:
 def _make_context(current: CurrentContext, device: int) -> Context:
     """A context of a device; ExecutorUnavailableError, with the reason alone, if that fails.
 
-    It is a compatibility context because it is asked for a version before there were profiles.
+    Version 2.1 has no profiles yet, so drivers make a compatibility context.
     """
     import glcontext
 
@@ -97,7 +97,7 @@ def _make_context(current: CurrentContext, device: int) -> Context:
         try:
             create = glcontext.get_backend_by_name("egl")
             native = create(mode="standalone", glversion=210, device_index=device, **_LIBRARIES)
-        except Exception as error:  # it raises nothing more special
+        except Exception as error:  # it raises nothing more specific
             raise ExecutorUnavailableError(str(error)) from None
         context = Context(native, current)
     missing = [name for name in REQUIRED_EXTENSIONS if name not in context.extensions]

@@ -75,7 +75,7 @@ from gpgpu_legacy.runtime.prepared import Parts
 #
 # Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles
 # (lower/groups/tiling.py). A pass that work groups do not support has one invocation for each
-# fragment (lower/emit/glsl_fragment.py). The driver gets a kernel's text unchanged.
+# fragment (lower/emit/glsl_fragment.py).
 #
 # Temporal tiling runs several iterations of passes that read neighbours in one dispatch. While
 # tiles are stored, others still read the old texels. So a texture that an iteration reads from the
@@ -84,20 +84,20 @@ from gpgpu_legacy.runtime.prepared import Parts
 
 
 _DTYPES = {**DTYPES, Kind.BOOL: "int32"}
-"""What uniform blocks hold of a kind of number."""
+"""NumPy's type for a uniform of each kind of number."""
 
 
 @frozen
 class DeviceLimits:
     """The limits of the device that shape the code of fused passes.
 
-    shared_bytes: of a work group. storage_blocks: of a shader. multiprocessors: what the usual
-    shape of work groups depends on. most_iterations: of all loops of an
-    invocation together, after which a driver silently ends them; None where there is no such
-    limit. shape: of work groups, if it is tuned. fetches: whether it reads buffer textures faster
-    than storage buffers. temporal: the shape where work groups run several iterations of passes
-    that read neighbours, if it is tuned. shares_fast: whether shared memory is faster than the
-    textures. chains: whether a work group runs several passes of few fragments faster.
+    shared_bytes: of a work group. storage_blocks: of a shader. multiprocessors: they decide the
+    usual shape of work groups. most_iterations: of all loops of an invocation together, after which
+    a driver silently ends them; None without such a limit. shape: of work groups, if it is tuned.
+    fetches: whether it reads buffer textures faster than storage buffers. temporal: the shape of
+    work groups that run several iterations of passes that read neighbours, if it is tuned.
+    shares_fast: whether shared memory is faster than textures. chains: whether passes of few
+    fragments are faster if one work group runs several.
     """
 
     shared_bytes: int
@@ -203,7 +203,7 @@ class Recorder:
         return RecordedSteps(repeat.count, tuple(passes), tuple(calls))
 
     def _fused(self, fused: FusedPasses) -> RecordedSteps:
-        """Fused passes, or pass by pass where work groups do not support them."""
+        """Fused passes in one dispatch, or pass by pass where work groups do not support them."""
         dispatch = self._groups(fused)
         if dispatch is None:
             calls = tuple(self._record(pass_, fused.count) for pass_ in fused.passes)
@@ -223,7 +223,7 @@ class Recorder:
                 return self._kernel(pass_, count)
 
     def _kernel(self, pass_: ComputePass, count: int) -> Dispatch:
-        """A dispatch of a kernel. Without a barrier nothing sees what it stores."""
+        """A dispatch of a kernel. It waits for earlier stores unless its pass is independent."""
         kernel = pass_.kernel
         shader = computing_shader(self._context, kernel.name, kernel.text)
         types = {uniform.name: uniform.type.kind for uniform in kernel.uniforms}
@@ -422,7 +422,7 @@ class Recorder:
 def _ranges(count: int, together: int) -> NDArray[np.int32]:
     """The iterations of each dispatch, (n, 3): the first, one past the last, whether all are done.
 
-    As many in each as they can be alike.
+    No two dispatches differ by more than one iteration.
     """
     pieces = -(-count // together)
     ends = np.arange(pieces + 1) * count // pieces

@@ -26,7 +26,7 @@ _LEAST_VERSION, COMPUTE_VERSION = 400, 430
 # EGL hands out OpenGL's own functions too, so that libGL, which belongs to X11, need not be there.
 _EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
 
-# What moderngl does not ask for.
+# Limits that moderngl does not ask for.
 _MORE_LIMITS = {
     "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 0x8262,
     "GL_SM_COUNT_NV": 0x933B,  # of NV_shader_thread_group: the multiprocessors
@@ -40,15 +40,14 @@ GlBuffer = Any
 
 
 def inner(wrapper: Any) -> Any:
-    """Moderngl's inner object, for what is called often: the outer takes as long as the driver."""
+    """Moderngl's inner object, for frequent calls: the outer one takes as long as the driver."""
     return wrapper.mglo
 
 
 class GlContext(SharedContext[ModernglContext]):
     """A moderngl context that any thread may use, one at a time.
 
-    Clamping needs no switch: a core profile clamps the colours read from and written to fixed-point
-    framebuffers alone.
+    Clamping needs no switch: a core profile clamps only the colours of fixed-point framebuffers.
     """
 
     def __init__(self, native: ModernglContext, current: CurrentContext | None) -> None:
@@ -115,8 +114,8 @@ class GlContext(SharedContext[ModernglContext]):
 def context() -> GlContext:
     """The context of OpenGL 4.0 or later: headless through EGL, else the platform's own.
 
-    Its version is the highest: drivers may give exactly the one that is asked for, so 4.3, which
-    has compute shaders, is asked for first. Raises ExecutorUnavailableError, which says what to
+    Drivers may give exactly the version that is asked for, so 4.3, which has compute shaders, is
+    asked for first. Raises ExecutorUnavailableError, which says what to
     install, if there is none, and in a process forked from one that has used OpenGL.
     """
     try:

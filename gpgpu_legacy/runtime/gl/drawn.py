@@ -61,7 +61,7 @@ class Operations(NamedTuple):
 
 
 Sampled = tuple[int, int, int, int, tuple[int, int]]
-"""A texture unit, and the target, texture and sampler that it has, and the levels that it reads."""
+"""A texture unit, the target, texture and sampler bound to it, and the levels that it reads."""
 
 
 class Bound:
@@ -149,8 +149,8 @@ _COMPONENTS = {
 def _texels(texel_format: Format, *, compared: bool) -> tuple[int, int, int]:
     """A format in OpenGL's constants: as a texture stores it, its channels and their type.
 
-    Grey and alpha are stored as R and RG, and swizzled (ARB_texture_swizzle): core profiles have
-    no other. compared: whether the driver is to compare depths.
+    Grey and alpha are stored as R and RG, and swizzled (ARB_texture_swizzle), because core profiles
+    have no such formats. compared: whether the driver is to compare depths.
     """
     channels, bits = texel_format.channels, texel_format.bits_per_channel
     numeric = texel_format.numeric
@@ -202,7 +202,11 @@ Surface = tuple[str, int]
 
 
 class Image(NamedTuple):
-    """A texture as OpenGL has it. extent: of each layer. layout, component: of texels in memory."""
+    """A texture as OpenGL has it.
+
+    extent: its size there. number: OpenGL's own for it. internal: the format of stored texels.
+    layout, component: the channels and type of texels in memory.
+    """
 
     texture: Texture
     target: GlTarget
@@ -219,8 +223,9 @@ class Image(NamedTuple):
         return [(n, layer, level) for n, level in levels for layer in range(level.depth)]
 
     def parts(self, rect: Rect) -> Iterator[tuple[int, Rect, int]]:
-        """A rectangle of its rows by images: the number of each, the rectangle in it, and how many
-        rows of the whole come before.
+        """The parts of a rectangle of its rows, one for each image that it meets.
+
+        Each is the image's number, the rectangle in it, and how many rows of the whole come before.
         """
         end = rect.y + rect.height
         for number, (level, layer, size) in enumerate(self.layers):
@@ -239,7 +244,7 @@ class Image(NamedTuple):
 
 
 class Surfaces:
-    """The textures of a plan, and what draws them and looks them up."""
+    """The textures of a plan, with the framebuffers and samplers that draw and look them up."""
 
     def __init__(
         self,
@@ -250,11 +255,13 @@ class Surfaces:
         *,
         flat: bool,
     ) -> None:
-        """Allocate the textures. Raises PlanError, before anything is allocated, if the plan
-        exceeds the driver's limits. owned: the list that owns the new objects; whoever holds it
-        releases them, and is not known here, because what the list holds refers to this. flat:
-        every texture is a 2D one, its layers one above the other, and texels are fetched, without a
-        sampler's help.
+        """Allocate the textures.
+
+        Raises PlanError, before anything is allocated, if the plan exceeds the driver's limits.
+        owned: the list that owns the new objects; its holder releases them. The holder itself is
+        not known here: objects in the list may refer to this, and would keep the holder alive.
+        flat: every texture is a 2D one, its layers one above the other, and texels are fetched,
+        without a sampler's help.
         """
         self._context, self._bound, self._plan, self._owned = context, bound, plan, owned
         self._gl, self._flat = context.gl, flat
@@ -330,7 +337,7 @@ class Surfaces:
             self.framebuffer((texture.name, 0))
 
     def framebuffers(self, name: str) -> list[int]:
-        """Those of all layers of a texture."""
+        """The framebuffers of all layers of a texture."""
         layers = range(len(self._images[name].layers))
         return [self.framebuffer((name, layer)) for layer in layers]
 
@@ -363,7 +370,7 @@ class Surfaces:
         return number
 
     def sampled(self, binding: Binding) -> Sampled:
-        """What a unit is to read."""
+        """What the unit of a binding is to read."""
         image = self._images[binding.texture]
         sampler = DEFAULT_SAMPLER if self._flat else binding.sampler
         levels = (sampler.base_level, min(sampler.max_level, image.extent.levels - 1))
@@ -404,7 +411,7 @@ class Surfaces:
     def write(self, name: str, rect: Rect, stored: Stored | int) -> None:
         """Set a rectangle to texels (height, width, channels), as its format stores them.
 
-        stored: or where they begin in the unpack buffer.
+        stored: the texels, or the byte where they begin in the unpack buffer.
         """
         image, first = self._images[name], _address(stored)
         target, formats = image.target, (image.layout, image.component)
@@ -420,9 +427,9 @@ class Surfaces:
         self._gl.glPixelStorei(GL.UNPACK_ROW_LENGTH, 0)
 
     def read(self, name: str, rect: Rect, stored: Stored | int) -> None:
-        """Fill an array of such texels, which is contiguous, from a rectangle.
+        """Fill a contiguous array of such texels from a rectangle.
 
-        stored: or where they are to begin in the pack buffer.
+        stored: the array, or the byte where they are to begin in the pack buffer.
         """
         image, first = self._images[name], _address(stored)
         formats = (image.layout, image.component)
@@ -438,7 +445,7 @@ class Surfaces:
     def copy(self, pass_: CopyPass) -> Call:
         """A recorded copy, from a rectangle within one image to one within another.
 
-        It is from the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart.
+        It goes from the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart.
         """
         image, bound = self._images[pass_.target], self._bound
         [(number, start, _)] = self._images[pass_.source].parts(constant_rect(pass_.source_rect))
@@ -467,7 +474,7 @@ def _address(stored: Stored | int) -> int:
 _Shared = TypeVar("_Shared", bound=SharedContext[Any])
 
 Paint = Callable[[int], object]
-"""Draws the rectangle of the viewport, as a program of an iteration colours it."""
+"""Draws the rectangle of the viewport, by the program of a pass, in an iteration."""
 
 
 class Draw:
@@ -508,7 +515,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
     """A plan's textures, framebuffers, samplers, programs and draws."""
 
     flat: ClassVar[bool]
-    """As of Surfaces."""
+    """See Surfaces."""
 
     def __init__(self, context: _Shared, bound: Bound, plan: Plan, machine: Machine) -> None:
         """See GlPrepared."""
@@ -546,7 +553,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
 
     @abstractmethod
     def _record_draw(self, pass_: FragmentPass, count: int) -> Paint:
-        """What sets the program of a pass, and draws."""
+        """The function that sets the program of a pass, and draws."""
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
         bound, framebuffers = self._bound, self._surfaces.framebuffers(name)

@@ -1,4 +1,4 @@
-"""Getting at OpenGL: EGL through ctypes, advice where a part is missing, and Mesa's own cache.
+"""Access to OpenGL: EGL through ctypes, advice where a part is missing, and Mesa's own cache.
 
 Importing this file loads no library.
 """
@@ -52,7 +52,7 @@ _FOLDER, _DISABLE = "MESA_SHADER_CACHE_DIR", "MESA_SHADER_CACHE_DISABLE"
 
 
 def quiet_driver_cache() -> None:
-    """Switch the cache off if it cannot be written; call this before OpenGL is loaded."""
+    """Switch Mesa's cache off if it cannot be written; call this before OpenGL is loaded."""
     if not sys.platform.startswith("linux"):
         return
     given = os.environ.get(_FOLDER) or os.environ.get("XDG_CACHE_HOME")
@@ -137,13 +137,13 @@ class CurrentContext:
         """The current state of this thread; OpenGL becomes its interface."""
         egl = self._egl
         interface, context = egl.eglQueryAPI(), self.handle()
-        if not context:  # as in most runs, which three more questions would make longer
+        if not context:  # as in most runs; three more calls would make them longer
             return SavedContext(interface, None)
         draw, read = egl.eglGetCurrentSurface(EGL.DRAW), egl.eglGetCurrentSurface(EGL.READ)
         return SavedContext(interface, context, egl.eglGetCurrentDisplay(), draw, read)
 
     def restore(self, before: SavedContext) -> None:
-        """Make current what was so when it was saved."""
+        """Make current what was current when it was saved."""
         egl = self._egl
         egl.eglBindAPI(EGL.OPENGL_API)
         if display := before.display or egl.eglGetCurrentDisplay():

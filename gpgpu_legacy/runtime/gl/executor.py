@@ -31,7 +31,7 @@ class GlExecutor(Executor):
     def memory_bytes(self, plan: Plan) -> int:
         """Packed texels and results; textures, too, if a software renderer computes.
 
-        For few bytes of textures, OpenGL is not asked for its renderer.
+        Small textures count in any case, so that OpenGL is not asked for its renderer.
         """
         from gpgpu_legacy.runtime.transfers import packing_bytes, results_bytes
 

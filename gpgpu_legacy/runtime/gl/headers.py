@@ -225,15 +225,17 @@ class EGL:
 
 
 class _Numbers:
-    """The type of an argument that points to numbers: an array of NumPy's, into which a function
-    may write, or a sequence, of which it gets a copy, or what ctypes takes.
+    """The type of an argument that points to numbers.
+
+    The argument is an array of NumPy's, into which the function may write; a tuple or list, of
+    which it gets a copy; or anything that ctypes takes.
     """
 
     def __init__(self, element: Any) -> None:
         self._element = element
 
     def from_param(self, values: Any) -> Any:
-        """What ctypes is to pass."""
+        """The value that ctypes passes."""
         if isinstance(values, np.ndarray):
             return c_void_p(values.ctypes.data)
         if isinstance(values, tuple | list):
@@ -308,7 +310,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, c_void_p): "glVertexAttrib4fv",
     (None, c_int, c_int, c_int, c_int): "glScissor glViewport",
 }
-"""The functions of each signature."""
+"""The names of the functions of each signature."""
 
 GL_FUNCTIONS: Signatures = {
     name: signature for signature, names in _NAMES.items() for name in names.split()

@@ -43,6 +43,7 @@ _AT_LEAST = {
 
 
 def is_llvmpipe(info: Mapping[str, Any]) -> bool:
+    """Whether the renderer is Mesa's llvmpipe. info: of a GlContext."""
     return "llvmpipe" in info["GL_RENDERER"]
 
 
@@ -75,8 +76,9 @@ def _begins_chain(part: Expression) -> bool:
 
 
 def check_limits(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError, in one line, for the first limit that a texture or a dispatch exceeds, and
-    for a kernel whose loops llvmpipe would not finish.
+    """Raise PlanError for the first limit that a texture or a dispatch exceeds.
+
+    On llvmpipe, also for a kernel whose loops it would not finish. info: of a GlContext.
     """
     for name, axis, needed, problem, remedy in _needs_of(plan):
         allowed = limit(info, name, axis)
@@ -87,7 +89,7 @@ def check_limits(plan: Plan, info: Mapping[str, Any]) -> None:
 
 
 def _needs_of(plan: Plan) -> Iterator[tuple[str, int, int, str, str]]:
-    """The name and the axis of limits, how much a plan needs, in words, too, and a remedy."""
+    """Of each limit the name and the axis, the plan's need, this need in words, and a remedy."""
     for texture in plan.textures:
         noun = "buffer" if texture.kind is TextureKind.BUFFER else "texture"
         size = size_bytes(texture)
@@ -113,7 +115,7 @@ def _needs_of(plan: Plan) -> Iterator[tuple[str, int, int, str, str]]:
 def limit(info: Mapping[str, Any], name: str, axis: int = 0) -> int:
     """A limit of the device by its name, or the minimum of every driver.
 
-    axis: which number of a limit that has one for x, y and z.
+    axis: 0, 1 or 2, for a limit that has a number for each of x, y and z.
     """
     values: int | tuple[int, ...] = info.get(name, _AT_LEAST[name])
     return values[axis] if isinstance(values, tuple) else values
@@ -126,8 +128,8 @@ LLVMPIPE_ITERATIONS = 65535
 def _check_loops(plan: Plan) -> None:
     """Raise PlanError if llvmpipe would leave a loop before its end.
 
-    Numbers that vary are Affine here, and make loops longer or shorter from one end of a Repeat to
-    the other: its first and its last iteration stand for all.
+    Numbers that vary are Affine here, so loops grow or shrink from one end of a Repeat to the
+    other. Its first and its last iteration stand for all.
     """
     for times, pass_ in plan.weighted_passes():
         for iteration in dict.fromkeys((0, times - 1)):

@@ -35,13 +35,13 @@ from gpgpu_legacy.runtime.prepared import (
 from gpgpu_legacy.runtime.transfers import HostOutput, cleared_first, host_input, new_results
 
 PATIENCE_S = 10.0
-"""After a longer run, the context is checked: drivers silently reset a device after waiting too
-long for it, NVIDIA's after 15 s.
+"""The context is checked after a run that took longer. Drivers silently reset a device if they have
+waited too long for it, NVIDIA's after 15 s.
 """
 
 OVERHEAD_S = 5e-4
-"""A run's calls and the wait for its end take the host less than that beside the device's work, or,
-where the host is busy, less than the device's work takes.
+"""A run's calls and its wait add less than this to the device's time. Where the host is busy, they
+may add more, but less than that time itself.
 """
 
 _Object = TypeVar("_Object", bound=Releasable)
@@ -78,7 +78,7 @@ def record_steps(plan: Plan, record: Record) -> list[RecordedSteps]:
 
 
 def joined(groups: Iterable[RecordedSteps]) -> Iterator[RecordedSteps]:
-    """The same, with neighbours that run once joined into one."""
+    """The same steps, with neighbours that run once joined into one."""
     for runs_once, neighbours in groupby(groups, key=lambda group: group.count == 1):
         if not runs_once:
             yield from neighbours
@@ -95,7 +95,7 @@ class TexelStore(Protocol):
         """Set a rectangle to texels (height, width, channels), as its format stores them."""
 
     def read(self, name: str, rect: Rect, stored: Stored) -> None:
-        """Fill an array of such texels, which is contiguous, from a rectangle."""
+        """Fill a contiguous array of such texels from a rectangle."""
 
 
 class GlPrepared(Prepared, Generic[_Shared]):
@@ -205,7 +205,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         return ended
 
     def _compute_s(self, host_s: float) -> float:
-        """See Prepared: by the device's clock, if the two agree but for a call's overhead."""
+        """See Prepared: by the device's clock, if both clocks agree but for OVERHEAD_S."""
         if not self._timed:
             return host_s
         device_s = self.context.elapsed_s()
@@ -267,7 +267,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """Set the state that steps rely on: before the first step, and again after an observer."""
 
     def _steps(self, part: Plan, *, observed: bool) -> Sequence[RecordedSteps]:
-        """A part's recorded steps; those of an observed run pass by pass, with nothing fused."""
+        """A part's recorded steps; for an observed run pass by pass, with nothing fused."""
         return self._recorded[id(part)]
 
     def _forget(self) -> None:

@@ -6,8 +6,8 @@ Texture coordinates that a program computes with are evaluated at the fragment's
 arithmetic of interp/machine.py, so that executors do not differ by a rasteriser's interpolation.
 
 A texture of any kind is a 2D texture with its layers one above the other, and has as many rows as
-all layers together: shaders fetch texels by integers, and need no addressing, filters or kinds of
-texture of the driver.
+all layers together. Shaders fetch texels by integers, and need none of the driver's addressing,
+filters or kinds of texture.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
         super().__init__(context, Bound(context.gl), plan, machine)
 
     def _device_transfers(self) -> DeviceTransfers | None:
-        """Texels pass through a storage buffer, from which and to which the driver copies them."""
+        """Texels pass through a storage buffer; the driver copies between it and the textures."""
         context, plan, surfaces = self.context, self.plan, self._surfaces
         if not self._on_device or context.version_code < COMPUTE_VERSION:
             return None
@@ -93,7 +93,7 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
 
         def paint(iteration: int) -> None:
             uniforms.set(iteration)
-            shader.render()  # which lives as long as this refers to it
+            shader.render()  # this reference keeps the shader alive
 
         return paint
 

@@ -75,8 +75,8 @@ def drawing_shader(
 ) -> DrawingShader:
     """The shader of a text, compiled if there is none yet; the context is current.
 
-    name: whose shader it is, for messages. varyings: as of vertex_shader. Its `textureN` is unit N.
-    Raises PlanError if the driver refuses the text.
+    name: whose shader it is, for messages. varyings: as for vertex_shader. The sampler `textureN`
+    reads unit N. Raises PlanError if the driver refuses the text.
     """
 
     def make() -> DrawingShader:
@@ -106,7 +106,7 @@ class Uniforms:
         self.writes: list[tuple[Write, list[bytes]]] = []
 
     def set(self, iteration: int) -> None:
-        """Set those whose values the shader's last pass may have changed."""
+        """Set the uniforms whose values another pass of the shader may have changed."""
         for write, rows in self.writes:
             write(of_iteration(rows, iteration))
 
@@ -148,7 +148,7 @@ class UniformTable:
 # Dispatches --------------------------------------------------------------------------------------
 
 Bind = Callable[[int], object]
-"""Binds something to the unit of a number, or what an iteration of that number needs."""
+"""Binds something, given the number of its unit, or of an iteration."""
 
 _BLOCK_ALIGNMENT = 256
 """The alignment of uniform blocks, in bytes; no device needs more."""
@@ -191,7 +191,7 @@ class UniformBlocks:
 
 
 SIDE = 16
-"""Of the square work groups of `texel_dispatch`."""
+"""The side of the square work groups of `texel_dispatch`, in invocations."""
 
 
 def texel_dispatch(
@@ -227,11 +227,11 @@ class Dispatch:
         pieces: int = 1,
         waits: bool = True,
     ) -> None:
-        """buffers: None leaves a binding as it is. waits: for earlier stores to be visible.
+        """buffers: by binding; None leaves one as it is. groups: work groups across and up.
 
-        textures: the binding functions and units of buffer textures.
-        block: binds that of an iteration. pieces: the number of calls, one after another, for all
-        of the work.
+        textures: the binding functions and units of buffer textures. block: binds the uniform block
+        of an iteration. pieces: the number of calls, one after another, for all of the work. waits:
+        whether earlier stores must be visible.
         """
         self.shader, self.pieces = shader, pieces
         self._set, self._run, self._groups = uniforms.set, inner(shader.program).run, groups

@@ -51,7 +51,7 @@ class GlName:
 
     @classmethod
     def generated(cls, gl: Any, kind: str) -> GlName:
-        """A new one. kind: in the plural, as functions' names have it."""
+        """A new object. kind: in the plural, as in glGenTextures."""
         number = np.zeros(1, np.uint32)
         getattr(gl, f"glGen{kind}")(1, number)
         return cls(int(number[0]), getattr(gl, f"glDelete{kind}"))
@@ -160,7 +160,7 @@ class SharedContext(ABC, Generic[_Handle]):
             self.gl.glEndQuery(GL.TIME_ELAPSED)
 
     def elapsed_s(self) -> float:
-        """The seconds from the first to the last of these calls, once they are done."""
+        """The device's seconds for the calls of the last `elapsing` block, once they are done."""
         assert self._query is not None
         nanoseconds = np.zeros(1, np.uint64)
         self.gl.glGetQueryObjectui64v(self._query.number, GL.QUERY_RESULT, nanoseconds)
@@ -197,7 +197,7 @@ class SharedContext(ABC, Generic[_Handle]):
             self._leave()
 
     def require_own_process(self) -> None:
-        """Raise ExecutorUnavailableError in a forked process, and if the context is lost."""
+        """Raise ExecutorUnavailableError in a forked process, or if the context is lost."""
         if not self.is_of_this_process:
             _require_first_user()
         if self._lost:

@@ -1,7 +1,7 @@
 """Arrays of the host to buffers of OpenGL and back.
 
 A driver copies an array, on one thread, to memory that the device can reach, and sends it when the
-copy is complete. `MappedStaging` does so on all processors, piece by piece: some memory stays
+copy is complete. `MappedStaging` does so on several threads, piece by piece: some memory stays
 mapped (GL_ARB_buffer_storage), threads copy pieces to its slots, and the device fetches each as
 soon as it is whole, while the next ones are copied. On the way back the device fills the slots and
 threads empty them. `DriverStaging` leaves all that to the driver: for software renderers, which
@@ -41,7 +41,7 @@ COPYING = 8
 """The pieces that threads copy at the same time; memory is no faster with more."""
 
 TOGETHER_BYTES = 4 << 20
-"""For a smaller array this thread copies every other piece, since other threads start slowly."""
+"""Of an array up to this size the caller's thread copies every other piece: others start slowly."""
 
 _WAIT_NS = 10**9
 
@@ -157,7 +157,7 @@ class MappedStaging(DriverStaging):
             slot.end_copying()
 
     def _take(self, target: Bytes, slot: _Slot, piece: slice, here: bool) -> None:
-        """Copy what the device has put into a slot. here: on this thread."""
+        """Copy what the device has put into a slot. here: whether on this thread."""
         self._await(slot)
         part = target[piece]
         slot.copying = _copying(part, slot.memory[: len(part)], here=here)

@@ -131,10 +131,10 @@ class TextureBuffers:
         self._staging.send(np.ascontiguousarray(texels, np.float32), self.buffers[name])
 
     def read(self, name: str, rect: Rect, stored: Stored) -> None:
-        """Fill an array of such texels, which is contiguous, from a rectangle."""
+        """Fill a contiguous array of such texels from a rectangle."""
         texture = self.textures[name]
         if rect == full_rect(texture) and stored.dtype == np.float32:
-            is_few = stored.nbytes <= _FEW_BYTES  # for which staging takes longer than copying
+            is_few = stored.nbytes <= _FEW_BYTES  # to stage so few takes longer than to copy them
             staging = DriverStaging(self.context) if is_few else self._staging
             staging.fetch(stored.view(np.float32), self.buffers[name])
         else:
@@ -170,7 +170,7 @@ class TextureBuffers:
     def clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
         """A recorded clear of a texture, for `count` iterations.
 
-        A GPU's shader does it: NVIDIA's own fill of 64 MB takes 2 ms.
+        On a GPU a shader does it, because NVIDIA's own fill of 64 MB takes 2 ms.
         """
         gl, texture_format = self.context.gl, self.textures[name].format
         values = clear_values(value, texture_format, count)
@@ -206,14 +206,15 @@ class TextureBuffers:
         return call
 
     def copy_all(self, name: str, buffers: Buffers, uniforms: UniformTable) -> Call:
-        """A recorded copy from one buffer to another, of as many texels as that texture has."""
+        """A recorded copy of a whole texture's texels from one buffer to another."""
         rect = full_rect(self.textures[name])
         return self.copy(CopyPass(name, rect, name, rect), uniforms, buffers)
 
     def copy(self, pass_: CopyPass, uniforms: UniformTable, buffers: Buffers | None = None) -> Call:
         """A recorded copy, between these buffers or between those of the textures.
 
-        Without a GPU, whole rows of both are copied at once; a GPU's shaders are much faster.
+        Where OpenGL runs on the CPU, it copies whole rows of both at once. On a GPU, a shader is
+        much faster.
         """
         names = pass_.source, pass_.target
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)

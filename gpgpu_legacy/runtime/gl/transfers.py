@@ -40,7 +40,7 @@ uniform ivec2 offsets[4], steps, corner, size, shape;
 uniform int channels, transposed, width, first;
 """
 
-# One invocation a texel of an input's rectangle. What holds no element of the region is padding.
+# One invocation a texel of an input's rectangle. Channels with no element of the region become 0.
 _PACK = f"""{_HEAD}
 void main() {{
     ivec2 texel = ivec2(gl_GlobalInvocationID.xy);
@@ -100,7 +100,7 @@ Move = Callable[[Transfer], object]
 
 
 def _stays(_: Transfer) -> None:
-    """Spots are the textures themselves, so nothing remains to be moved."""
+    """Move nothing: the spots are the textures themselves."""
 
 
 class DeviceTransfers:
@@ -121,10 +121,10 @@ class DeviceTransfers:
         store: Move = _stays,
         load: Move = _stays,
     ) -> None:
-        """spot: of a transfer that is taken.
+        """spot: gives the Spot of a transfer that is taken.
 
-        store: moves an input's texels from its spot to their texture. load: an output's to its
-        spot.
+        store: moves an input's texels from its spot to their texture. load: moves an output's
+        texels from their texture to its spot.
         """
         self._context, self._store, self._load = context, store, load
         self._matrices = {m.name: m for m in (*plan.operands, *plan.results)}
@@ -190,7 +190,7 @@ class DeviceTransfers:
         self._in_matrix = None
 
     def send(self, input_: Transfer, values: F32) -> None:
-        """Move an operand to where an input that is taken has it."""
+        """Move an operand to the texels of an input that is taken."""
         if input_ not in self._packs:
             self._staging.send(values, self._spots[input_].buffer)
         else:
@@ -201,7 +201,7 @@ class DeviceTransfers:
         self._store(input_)
 
     def results(self, results: Mapping[str, F32]) -> None:
-        """Fill the results of the outputs that are taken; with zeros where no output covers one."""
+        """Fill the results of the outputs that are taken; elements that no output covers are 0."""
         self.begin()
         for name, outputs in self._results.items():
             source = self._matrix
@@ -220,7 +220,7 @@ def movable(
 ) -> tuple[list[Transfer], list[Transfer]]:
     """The inputs and the outputs that the device can take.
 
-    is_bits: whether a transfer's texels are float32. only_in: that matters for inputs alone.
+    is_bits: whether a transfer's texels are float32. only_in: whether only inputs have to be.
     """
     most = limit(context.info, "GL_MAX_SHADER_STORAGE_BLOCK_SIZE")
     groups = min(limit(context.info, "GL_MAX_COMPUTE_WORK_GROUP_COUNT", axis) for axis in range(2))

@@ -35,13 +35,13 @@ def viewport(rect: Rect) -> Viewport:
 
 
 def single(values: F32 | F64) -> F32:
-    """Rounded to float32, contiguous; values that are too large become infinite."""
+    """The values rounded to float32, contiguous; those that are too large become infinite."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(values, np.float32)
 
 
 def clear_values(value: NumberVec4, texel_format: Format, count: int = 1) -> F32:
-    """The values of clears, (n, 4), rounded to the format, which leaves nothing to the driver."""
+    """The values of clears, (n, 4), rounded to the format, so that the driver rounds nothing."""
     values = single(over_iterations(value, count))
     return decode(encode(values, texel_format), texel_format)
 

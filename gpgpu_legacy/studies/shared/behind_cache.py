@@ -19,19 +19,22 @@ NO_CACHE, PERFECT = "none", "perfect"
 """Without a cache, memory serves every lookup; a perfect one takes each texel once per pass."""
 
 CLOCKS = (1, 2, 3, 4)
-"""Of a lookup: one as in Hall, Carr & Hart's text, whose lookups are instructions without a
-penalty, up to four, as is remembered of texels of four floats."""
+"""The clocks of a lookup, from one to four.
+
+One is as in Hall, Carr & Hart's text, whose lookups are instructions without a penalty; four is
+what is remembered, without a source, for texels of four floats.
+"""
 
 
 class Served(Setting):
-    """A product in a setting of cache, order and layout: the method, and its parameters."""
+    """A product, by method and parameters, in a setting of cache, raster order and layout."""
 
     method: Line
     parameters: dict[str, Plain]
 
     @property
     def product(self) -> PlanBuilder:
-        """What builds its plan."""
+        """The builder of its plan."""
         return find_product(self.method).builder(**self.parameters)
 
 
@@ -47,8 +50,8 @@ def memory_bytes(case: Served) -> int | None:
 def unit_seconds(plan: Plan, chip: Profile, total: int | None) -> dict[str, float]:
     """The seconds of each unit that draws, by `predict`; the slowest is the limit.
 
-    total: bytes of memory; None if each texel is taken once per pass. Raises InputError for a chip
-    that lacks a rate.
+    total: bytes to and from memory; None if each texel is taken once per pass. Raises InputError
+    for a chip that lacks a rate.
     """
     seconds = {}
     for term in predict(plan, chip, memory_bytes=total).terms:
@@ -60,7 +63,7 @@ def unit_seconds(plan: Plan, chip: Profile, total: int | None) -> dict[str, floa
 
 
 def with_clocks(chip: Profile, clocks: int) -> Profile:
-    """The chip with lookups of that many clocks, whatever their texels."""
+    """The chip with lookups of this many clocks, for texels of any size."""
     fact = Fact(clocks, "assumed", Confidence.HIGH)
     assumed = {f"lookup_clocks_{bits}_bits": fact for bits in (32, 128)}
     measured = dict.fromkeys(f"lookups_{bits}_bits_g_per_s" for bits in (32, 128))

@@ -1,4 +1,4 @@
-"""The table of products through caches: what its rows say, shown, drawn, written and read."""
+"""The table of products through caches: its rows, its verdict, its grids and its heat map."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Measure(Enum):
     MORE_REUSE = "more reuse of A and B (a smaller share of their bytes from memory)"
 
     def of(self, row: TableRow) -> float:
-        """A measure of a row; less is better."""
+        """The value of a row by this measure; less is better."""
         return {
             Measure.FEWER_BYTES: row.bytes_from_memory,
             Measure.HIGHER_HIT_RATIO: -row.read_hits / row.reads,
@@ -329,7 +329,7 @@ class CacheTable(RecordedResult, kw_only=True):
 
 
 def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
-    """The settings in which every blocked method is better by this measure."""
+    """A sentence: in how many settings every blocked method is better by this measure."""
     methods = dict.fromkeys(judgement.method for judgement in judged)
 
     def where(holds: Callable[[Judgement], bool]) -> str:
@@ -434,7 +434,7 @@ def _ratio_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
 
 
 _PLACE = 3
-"""The columns of that grid which say the setting."""
+"""The number of columns of that grid that name the setting."""
 
 
 def _label(method: str) -> str:
@@ -446,7 +446,7 @@ def _label(method: str) -> str:
 # The picture --------------------------------------------------------------------------------------
 
 MOST_ROWS = 60
-"""Settings in a picture, which has a size on the screen."""
+"""The most settings in a picture: of more, the rows would not fit a screen."""
 
 _SMALL = 9.0  # points
 _ROW = 0.22  # inches

@@ -1,4 +1,4 @@
-"""The matrices of small products that studies show, and the parameters that they leave alone."""
+"""Small products that studies draw: their matrices, and checks of their parameters."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ def matrices_for(
 ) -> dict[str, F32]:
     """A and B of a product that a picture shows, by name.
 
-    largest: number of rows or columns. own: the picture's, used if nothing is given and the product
-    has their sizes. sample: makes matrices of other sizes, and of any size if there is a seed.
-    free: the parameters that users may choose, besides the sizes. Raises InputError for other
-    parameters, and for matrices that are too large, or do not fit.
+    largest: the most rows or columns. given: the user's matrices, if any. own: the picture's, used
+    if none are given, there is no seed and the product has their sizes. seed: of random matrices,
+    used otherwise. free: the parameters that users may choose, besides the sizes. sample: makes the
+    random matrices. Raises InputError for other parameters, and for matrices that are too large, or
+    do not fit.
     """
     check_parameters(p, {"m", "l", "n", *free})
     shapes = {name: matrix.array_shape for name, matrix in p.operands.items()}
@@ -58,7 +59,7 @@ def matrices_for(
 
 
 def check_parameters(p: PlanBuilder, free: Container[str]) -> None:
-    """Raise InputError if a product has parameters other than these, which a study does not use."""
+    """Raise InputError if a parameter that is not `free` differs from its default."""
     known = find_product(p.name).parameters
     for name, value in p.parameters.items():
         if name not in free and value != known[name].plain_default:
@@ -84,7 +85,7 @@ class ShownProduct:
     executor: ExecutorName = "auto"
 
     def given_to(self, demonstrate: Callable[..., R], method: str) -> R:
-        """The result of a picture study for the product, 4×4 unless the words say otherwise."""
+        """The result of `demonstrate` for this product, 4×4 unless the words give a size."""
         whats, given = split(self.words)
         if whats:
             raise InputError(f"{whats[0]} is neither a matrix nor a parameter; write NAME=VALUE")

@@ -1,21 +1,23 @@
-"""The fewest multiply-adds of looked-up texels that take a step along the inner dimension.
+"""The fewest multiply-adds of looked-up texels for a step along the inner dimension.
 
-A step is as many elements of it as a texel holds. No instruction of these chips does more than four
-multiply-adds: a search that finds four in every slot has proved them minimal. Where it finds fewer,
-it has found, for any number of vector parts, the fewest scalars that are left, over every set of
-multiply-adds, each of a texel of A and one of B with swizzles that the chip reads natively, in
-every order of channels that the packing allows. Since no instruction takes texels of two steps, a
-program is a mix of these steps, and the mix whose vector parts are as many as its scalars is the
-fewest of any period. Moves between registers are not tried. A scalar part shares an instruction
-with any vector part, as in chips/native.py; `schedule` says what the addresses leave of that.
+A step is as many elements of the inner dimension as a texel holds. No instruction of these chips
+does more than four multiply-adds, so a search that finds four in every slot has proved its result
+minimal. Otherwise it has found, for any number of vector parts, the fewest scalar parts that are
+left. It tries every set of multiply-adds, each of a texel of A and one of B with swizzles that the
+chip reads natively, in every order of channels that the packing allows. No instruction takes texels
+of two steps, so a program is a mix of such steps. The mix with as many vector parts as scalars
+takes the fewest slots of any period. Moves between registers are not tried. A scalar part shares an
+instruction with any vector part, as in chips/native.py; `schedule` says what the addresses leave of
+that.
 
-Each part of an instruction of R300 writes its own components. Operands are read through addresses,
-three for the components x, y and z and three for w, which both parts of a slot share (Mesa's
-radeon_program_pair.h). So a scalar that reads x, y or z of two registers finds room only beside a
-vector part that names one of them, or has room to spare.
+On R300, each part of an instruction writes components of its own. Both parts of a slot read
+operands through the same addresses: three for the components x, y and z, and three for w (Mesa's
+radeon_program_pair.h). So a scalar part that reads x, y or z of two registers has room only beside
+a vector part that names the same registers or leaves addresses free.
 
-The schedule is a real one, and so a number that can be reached: each part goes, in the order of the
-text, into the first slot after what it waits for that has room. Lookups end a run of slots.
+The schedule is a real one, so its number of slots can be reached. Each part goes, in the order of
+the text, into the first slot that has room after all parts that it waits for. Lookups end a run of
+slots.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ CHANNELS = 4
 Pair = tuple[int, int]
 
 Cells = tuple[Pair, ...]
-"""Row and column of what each channel of a texel holds."""
+"""The row and column of the element in each channel of a texel."""
 
 Swizzle = tuple[int, ...]
 
@@ -69,7 +71,8 @@ class Packings:
     def texels(self) -> list[tuple[int, int, int, int]]:
         """The texels of a step, in the order of lookups.
 
-        The first element, the texture unit (0 for A), and the first row and column.
+        Each has its first element along the inner dimension, its texture unit (0 for A), and its
+        first row and column.
         """
         rows, columns = self.c
         of_a = product([0], range(0, rows, self.a[0]), range(0, self.step, self.a[1]))
@@ -100,9 +103,9 @@ PACKINGS = (
 
 
 def swizzles_of(chip: Profile) -> tuple[Swizzle, ...]:
-    """What an instruction reads of an operand; InputError if a chip's profile does not say.
+    """The swizzles that a chip reads natively; InputError if its profile has none.
 
-    If swizzles have three components, a scalar part computes the fourth, from any.
+    If swizzles have three components, a scalar part computes the fourth from any channel.
     """
     known, free = chip.programs.instruction_set, chip.programs.swizzles
     if known:
@@ -128,8 +131,8 @@ class PackedMultiplyAdd(NamedTuple):
 class Way:
     """The multiply-adds of a step.
 
-    vectors, scalars: the parts of its instructions. sums: the element of C that each channel of
-    each register adds up.
+    vectors, scalars: the numbers of such parts. sums: the element of C that each channel of each
+    register adds up.
     """
 
     vectors: int
@@ -142,8 +145,8 @@ class Way:
 class Found:
     """The result of a search: how a packing takes the fewest slots.
 
-    orders: of the channels of A and B. ways: of taking a step, with ever fewer scalars. slots: the
-    fewest of a mix of ways over `period` steps; no mix of another period has fewer a step.
+    orders: of the channels of A and B. ways: the ways to take a step, by their number of vector
+    parts. slots: the fewest for `period` steps, by a mix of ways; no mix has fewer per step.
     """
 
     packings: Packings
@@ -175,9 +178,9 @@ def search(packings: Packings, swizzles: tuple[Swizzle, ...]) -> Found:
 
 
 def _ways(parts: list[Parts], width: int, least: int) -> Iterator[Way]:
-    """For each number of vector parts, those that leave the fewest scalars, until none are left.
+    """For each number of vector parts, a way with the fewest scalars, until none are left.
 
-    A way that fills every slot is the only one.
+    If a way fills every slot, it is the only one.
     """
     products = least * CHANNELS
     has_scalars = len(parts) > 1
@@ -197,9 +200,9 @@ Product = tuple[int, int, int]
 """The row of A, the column of B, and the element between them."""
 
 Part = dict[int, tuple[Product, tuple[int, int], Pair]]
-"""What a part of an instruction computes, by the channel that it writes.
+"""The products that a part of an instruction computes, by the channel that it writes.
 
-Beside the product are the numbers of the texels of A and of B, and the channels of them.
+Each has the numbers of its texels of A and of B, and the channels that it reads of them.
 """
 
 Parts = dict[frozenset[Product], Part]
@@ -232,7 +235,7 @@ Cover = tuple[tuple[Part, frozenset[Product]], ...]
 
 
 def _cover(parts: list[Parts], width: int, *free: int) -> Cover | None:
-    """Parts that compute every product once, so many of each kind; None if there are none."""
+    """Parts that compute every product once, at most `free` of each kind; None if impossible."""
 
     @cache
     def cover(left: frozenset[Product], *free: int) -> Cover | None:
@@ -323,7 +326,7 @@ def _scheduled(use: NativeUse) -> Iterator[ScheduledPart]:
 
 
 def _place(block: list[list[ScheduledPart]], part: ScheduledPart) -> None:
-    """Put a part into the first slot that may have it; what is read may be written in one slot."""
+    """Put a part into the first slot that may have it; a slot may write what it reads."""
     first = 0
     for n, slot in enumerate(block):
         for other in slot:

@@ -1,8 +1,8 @@
 """Sweeps: a function of many items, on processes here or on the workers of a cluster.
 
-Any executor of `concurrent.futures` runs one. Results come in the order of the items, and are the
-same on all. A sweep that ends early keeps the results that it has: the next sweep of that function
-and those items, by the same code, goes on from them. A sweep that has all forgets them.
+Any executor of `concurrent.futures` can run a sweep. Results come in the order of the items, and
+are the same on every executor. A sweep that ends early keeps its results: the next sweep of the
+same function and items, by the same code, goes on from them. A complete sweep forgets them.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def sweep(
     pool: Executor | None = None,
     done: Callable[[T, R], object] = lambda item, result: None,
 ) -> list[R]:
-    """The function of every item, in their order.
+    """The results of a function for every item, in the order of the items.
 
     function: one of a module, or a `partial` of one whose bound arguments change no result. All
-    that changes it is in the items, and in their repr. pool: None for this thread alone. done:
-    called on this thread as results come, those that were kept first, and once for
-    equal items. None is not kept.
+    that changes a result is in the items, and in their repr. pool: None for this thread alone.
+    done: called on this thread as results come, first with those that were kept, and once for equal
+    items. A result that is None is not kept.
     """
     by_name = {repr(item): item for item in items}
     source = getattr(function, "func", function)
@@ -90,8 +90,9 @@ def _run(
 def workers(cluster: str = "") -> Iterator[Executor]:
     """The workers of sweeps: a process for each processor here, or those of a Dask cluster.
 
-    cluster: the address of its scheduler, such as tcp://10.0.0.1:8786. If they die, that is an
-    InputError, and so is an address where no scheduler answers. Work ends with the block.
+    cluster: the address of its scheduler, such as tcp://10.0.0.1:8786; empty for processes here.
+    Raises InputError if the workers die, and if no scheduler answers. Leaving the block ends the
+    work.
     """
     try:
         with _cluster(cluster) if cluster else _processes() as pool:
@@ -103,7 +104,7 @@ def workers(cluster: str = "") -> Iterator[Executor]:
 
 @contextmanager
 def _processes() -> Iterator[Executor]:
-    # Forked processes have no OpenGL: see runtime/gl/sharing.py. The parent hears interrupts.
+    # Forked processes have no OpenGL: see runtime/gl/sharing.py. Only the parent is interrupted.
     pool = ProcessPoolExecutor(
         thread_count(), get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
     )
@@ -120,7 +121,7 @@ def _processes() -> Iterator[Executor]:
 
 @contextmanager
 def _cluster(address: str) -> Iterator[Executor]:
-    """The executor of a cluster, which is left when its last worker is gone."""
+    """The executor of a cluster; its client closes when the last worker is gone."""
     try:
         import dask
 

@@ -44,7 +44,7 @@ class Add {
     this.question.again(`After which pass is the marked pixel (row ${row + 1}, column ${column + 1}) right?`);
   }
 
-  // Asks of another pixel; who has answered once sees the rest.
+  // Asks about another pixel. A reader who has answered once sees all of it.
   #choose(row, column) {
     const { answered } = this.question;
     this.chosen = { row, column };
@@ -53,7 +53,7 @@ class Add {
     this.#show();
   }
 
-  // A pass is seen before the framebuffer adds it.
+  // Goes to a number of passes; a next pass is seen before the framebuffer adds it.
   async #go(at) {
     const forward = at === this.at + 1 && !calm();
     this.at = at;

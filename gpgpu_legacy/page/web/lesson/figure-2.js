@@ -148,7 +148,7 @@ class Figure2 {
     this.#show();
   }
 
-  // The second pass that draws: what its first pixel will hold is asked.
+  // The second pass that draws; the question is what its first pixel will hold.
   get #asked() {
     return this.played.draws[1];
   }
@@ -167,7 +167,7 @@ class Figure2 {
 
   // Address --------------------------------------------------------------------------------------
 
-  // Takes the state from the address; what is wrong with it is said, and replaced.
+  // Takes the state from the address; what is wrong with it is reported and replaced.
   #fromAddress() {
     this.writer.cancel();
     const word = (name) => this.address.get(`figure-2.${name}`);
@@ -195,7 +195,7 @@ class Figure2 {
       this.#draw();
       this.transport.playWhenSeen(this.cross);
     } else {
-      this.question.answered = pass !== null; // who sends a moment shows all of it
+      this.question.answered = pass !== null; // a link to a moment shows all of it
       if (pass !== null && /^\d+$/.test(pass) && Number(pass) <= last) this.state.pass = Number(pass);
       else if (pass !== null) faults.push(`${quoted(pass)} is none of the ${last + 1} places of the slider`);
       this.#show();
@@ -223,7 +223,7 @@ class Figure2 {
     return `pass ${draws.filter((draw) => draw < at).length} of ${draws.length}`;
   }
 
-  // part: how far the draw is that is shown.
+  // part: the part of the draw that is shown.
   #show(part = FIGURE2_DONE) {
     this.beat = null;
     const { played, grids, state: { pass, texel } } = this;

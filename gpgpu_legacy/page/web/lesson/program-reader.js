@@ -38,7 +38,7 @@ class ProgramReader {
     return program;
   }
 
-  // The first word that the grammar does not have there.
+  // The first word that the grammar does not allow at its place.
   #misfit(words) {
     const stack = [this.start];
     return words.find(({ kind }) => {
@@ -96,7 +96,7 @@ class ProgramReader {
   }
 }
 
-// The selector that a letter, 0 or 1 is in a swizzle.
+// The selector that a letter, 0 or 1 stands for in a swizzle.
 function placeOf(letter) {
   const n = "xyzwrgba01".indexOf(letter);
   return n < 8 ? n % 4 : n - 4;

@@ -1,5 +1,5 @@
-// Screen 5: a program of b steps: on 4×4 matrices; then its passes, costs and lines
-// on large ones, and what two cards load.
+// Screen 5: a program of b steps on 4×4 matrices; then its passes, costs and lines on large ones,
+// and what two cards load.
 
 sections.programs = (root, data, address) => new Programs(root, data, address);
 

@@ -18,8 +18,8 @@ document.addEventListener("keydown", ({ key, target }) => {
 // A question that is asked before its answer is shown.
 class Question {
   // asks: its sentence. choices: [value, text] of each button; typed: whether a number is typed;
-  // with neither, a picture calls `take`. hint: what the first wrong answer gets. tell(given):
-  // whether the answer is right, and a sentence; given is null where its reader wants to be shown.
+  // with neither, a picture calls `take`. hint: the reply to the first wrong answer. tell(given):
+  // whether the answer is right, and a sentence; given is null where the reader asks for the answer.
   // shown(): called once it is answered.
   constructor({ asks, choices = [], typed = false, hint, tell, shown = () => {} }) {
     Object.assign(this, { tell, shown, hint, hinted: false, answered: false, given: null });
@@ -134,7 +134,7 @@ function keepControls(root, address, fixed = {}) {
         control.value = before;
         return [`${word(control)}=${quoted(asked)} is not here. `];
       }
-      // As if its reader had moved it, which also keeps it from playing on.
+      // As if the reader had moved it, which also stops it from playing.
       for (const type of ["pointerdown", "input", "change"]) control.dispatchEvent(new Event(type, { bubbles: type === "pointerdown" }));
       return [];
     });
@@ -146,7 +146,7 @@ function keepControls(root, address, fixed = {}) {
 const signOf = (text, ...after) => element("span", { class: "signed" },
   element("span", { class: "sign", "aria-hidden": "true" }, text), ...after);
 
-// A times B, and what they give.
+// A times B, and the results.
 const timesOf = ({ A, B }, ...results) => element("div", { class: "stripes" },
   framed("A", A, BOOK_EDGES), signOf("×", framed("B", B, BOOK_EDGES)), signOf("=", ...results));
 
@@ -172,7 +172,7 @@ class Bars {
   }
 }
 
-// A count of people's size: millions and billions in three digits.
+// A count for people: millions and billions in three digits.
 function inThousands(value) {
   const power = Math.min(3, Math.floor(Math.log10(value || 1) / 3));
   if (power < 2) return grouped(value);
@@ -245,7 +245,7 @@ function fly(cells, target, duration = STAGE_STEP_MS) {
 const lessonProducts = new Map(); // the last of each family
 
 // A product that the lesson plays on the machine in the page, which traces every fragment; screens
-// share it, and each goes to its own state before it reads one.
+// share it, and each goes to its own state before it reads anything.
 function lessonProduct(wanted) {
   const { A, B } = editedMatrices;
   const key = JSON.stringify(wanted);

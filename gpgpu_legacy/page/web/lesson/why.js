@@ -1,11 +1,10 @@
 // Screen 7: a small cache under the lookups of a product, and what memory sends over b.
 
-const WHY_FRAGMENTS = 64; // that walk: two rows of 32, or a tile
+const WHY_FRAGMENTS = 64; // fragments of a walk: two rows of 32, or a tile
 const [WHY_WIDTH, WHY_HEIGHT, WHY_LEFT, WHY_BOTTOM, WHY_TOP] = [340, 220, 92, 190, 14];
 
-// The lookups of the first pass in a cache of `most` lines, of which the least recently used goes: of
-// each fragment, b of A and of B by turns, then the sum so far. side: of the tiles of fragments. count: of
-// the lookups to go.
+// The lookups of the first pass in an LRU cache of `most` lines: for each fragment, b of A and of B
+// by turns, then the sum so far. side: of the tiles of fragments. count: the most lookups to make.
 function cacheWalk({ size, texels }, { b, side, most }, fragments, count = Infinity) {
   const [lines, looked] = [new Map(), []];
   for (let n = 0; n < fragments && looked.length < count; n += 1) {

@@ -37,7 +37,7 @@ sections.write = (root, { tasks, cards, resources, scene, box: tables, version }
     return { data: run.texture(targets[0]).data, discarded };
   }
 
-  // NaN where a texel differs in a channel that is compared, in its first number.
+  // NaN as the first number of each texel that differs in a channel that is compared.
   function wrong({ data }, { data: right }) {
     const differs = (n) => !Object.is(data[n] + 0, right[n] + 0); // -0 is 0
     return data.map((_, n) => (n % 4 === 0 && [0, 1, 2, 3].slice(0, task.channels).some((c) => differs(n + c)) ? NaN : 0));

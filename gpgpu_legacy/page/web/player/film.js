@@ -68,7 +68,7 @@ class Film {
     });
   }
 
-  // From some fragments to the texel that each looked up away from its own place, if it was one.
+  // Arcs from some fragments: each to the one texel that it looked up away from its own place.
   #links(pass) {
     if (pass?.kind !== "draw" || pass.targets[0] !== this.#name(pass.number + 1)) return [];
     const { interpreter } = this.played.player;

@@ -7,7 +7,7 @@ const COMPONENT_LETTERS = "xyzw";
 const RELATIONS = relationsIn(Math.fround);
 // The trips of a loop, and the instructions that a fragment executes.
 const [MOST_TRIPS, MOST_EXECUTED] = [255, 65536];
-// How many numbers the states that are kept may have, so that going back need not begin anew.
+// The most numbers in the states that are kept, so that going back need not begin anew.
 const MOST_KEPT = 2 ** 23;
 
 class Interpreter {
@@ -41,7 +41,7 @@ class Interpreter {
     }
   }
 
-  // The state from which it goes to the state after k passes.
+  // The number of the last known state at or before the state after k passes.
   nearest(k) {
     const known = [...this.kept.keys(), this.at];
     return Math.max(...known.filter((number) => number <= k));
@@ -60,7 +60,7 @@ class Interpreter {
 
   // What pass k (from 0) does to the texel at column x and row y of its target: the texel before
   // and after, and a step for each instruction; `targets` has them for every target. null where
-  // the pass does not reach it. Goes nowhere.
+  // the pass does not reach it. The state stays as it is.
   trace(k, x, y) {
     const here = this.at;
     this.seek(k);
@@ -204,7 +204,7 @@ class FragmentMachine {
     });
   }
 
-  // The registers of a fragment with its centre there, in the triangle that has the centre `own`.
+  // Sets the registers of a fragment with its centre there, in the triangle that has the centre `own`.
   place(registers, [x, y], own) {
     for (const n of this.cleared) registers.fill(0, n, n + 4);
     for (const [n, write] of this.attributes) write(registers, n, x, y, own);
@@ -280,7 +280,7 @@ class FragmentMachine {
     return { discarded, steps };
   }
 
-  // A register's four numbers; after an instruction, if given, that is then undone.
+  // A register's four numbers; if an instruction is given, those after it, which is then undone.
   register(number, execute = null) {
     const before = execute && this.registers.slice();
     execute?.(this.registers);

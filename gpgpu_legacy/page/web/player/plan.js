@@ -244,7 +244,7 @@ function constantsIn({ registers, instructions, text }, line) {
 
 // What formats hold ------------------------------------------------------------------------------
 
-// What a texture holds of float32s, by its format, to the float32 that lookups read.
+// By format, what a lookup reads after a texture has stored a float32.
 const ENCODINGS = encodingsIn(Math.fround);
 
 // The parts of a blend's text.

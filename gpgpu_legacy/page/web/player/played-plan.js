@@ -82,7 +82,7 @@ class PlayedPlan {
     this.moved({ pass: this.at, texel: texel && `${texel.texture}:${texel.x},${texel.y}` });
   }
 
-  // Goes where words of an address say; what is wrong with them is said by a sentence, else "".
+  // Goes to the pass and the texel of an address; returns a sentence on what is wrong with them, or "".
   follow(pass, texel) {
     const { at, fault = "" } = transportPlace(pass, this.plan.passes, "pass");
     const found = texel === null ? null : this.#texelOf(texel);

@@ -34,7 +34,7 @@ class Player {
     }
   }
 
-  // Where it plays, as goes on after "plays on".
+  // Where it plays, in words that follow "plays on".
   get on() {
     if (this.run) return `your GPU (${this.words})`;
     return `the interpreter in this page, since ${this.reason}`;

@@ -54,7 +54,7 @@ class Transport {
     return way > 0 ? stops.find((stop) => stop > at) ?? last : stops.findLast((stop) => stop < at) ?? 0;
   }
 
-  // Shows a number, and calls nobody.
+  // Shows a number, without calling `go`.
   show(at) {
     this.at = at;
     this.slider.value = at;
@@ -103,8 +103,8 @@ class Transport {
     else this.play();
   }
 
-  // Plays once most of a picture is seen, waits while it is out of sight or under the pointer, and
-  // leaves the rest to its reader once that has been touched or where things are to keep still.
+  // Plays once most of a picture is seen, and waits while it is out of sight or under the pointer.
+  // It no longer does once the reader has touched it, nor where the reader wants reduced motion.
   playWhenSeen(picture) {
     if (calm()) return;
     let mine = true;
@@ -127,7 +127,7 @@ class Transport {
     this.timer = setTimeout(() => {
       const byIterations = this.speed.value === "iteration";
       if (!this.held) this.move(byIterations ? this.stop(1) : this.at + 1);
-      if (!this.playing) return; // who was called has paused it
+      if (!this.playing) return; // `go` has paused it
       if (this.at < this.last) this.wait();
       else this.pause();
     }, this.pace);

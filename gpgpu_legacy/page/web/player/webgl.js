@@ -2,7 +2,7 @@
 // targets by shaders that Python emitted; a texture of any kind is a 2D one, with its layers one
 // above the other. What a GPU cannot do, or stops doing, is a GpuError.
 
-// What kept a plan from the GPU. Its message is a sentence; `reason` goes on after "since".
+// What kept a plan from the GPU. Its message is a sentence; `reason` follows "since".
 class GpuError extends Error {
   constructor(reason) {
     super(`${reason[0].toUpperCase()}${reason.slice(1)}.`);
@@ -60,7 +60,7 @@ class Gpu {
     return parts ? parts[1] : name;
   }
 
-  // Why it may not draw all plans, as goes on after "since"; null where it may.
+  // Why it may not draw all plans, in words that follow "since"; null where it may.
   get why() {
     if (!this.floats) return "this GPU draws to no textures of floats (EXT_color_buffer_float)";
     if (!this.blendsFloats) return "this GPU does not blend floats (EXT_float_blend)";
@@ -273,7 +273,7 @@ class GpuRun {
     gl.disable(gl.SCISSOR_TEST);
   }
 
-  // The values of a draw's uniforms by name, those that its shader lacks among them.
+  // The values of a draw's uniforms by name, including those that its shader lacks.
   *values(pass, text, varyings) {
     const { rect } = pass;
     for (const unit of text.units ?? []) yield [`texture${unit}`, [unit]];
@@ -367,7 +367,7 @@ class GpuRun {
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, width, rows, layout, type, texels);
   }
 
-  // Goes to the state after k passes; back is from the start.
+  // Goes to the state after k passes; to go back, it begins anew.
   seek(k) {
     this.gpu.check();
     if (k < this.at) this.restart();

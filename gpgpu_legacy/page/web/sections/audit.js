@@ -28,7 +28,7 @@ sections["audit"] = (root, data, address) => {
   form.addEventListener("input", () => choose({ words: form.elements.words.value || null }));
   const goes = [rove(table, ".audit-dots a"), rove(root.querySelector(".audit-list"), "[data-claim] > summary")];
 
-  // Gives the words of the address values; a claim that was linked is one of many again.
+  // Gives words of the address values, and removes a claim that was linked.
   function choose(values) {
     const all = Object.entries({ claim: null, ...values });
     address.set(Object.fromEntries(all.map(([word, value]) => [`audit.${word}`, value])));
@@ -69,7 +69,7 @@ sections["audit"] = (root, data, address) => {
   address.follow(show);
 };
 
-// What leads from a claim elsewhere: to a page that opens with it, to those of the same cause.
+// The links of a claim: to a page that opens with it, and to the claims of the same cause.
 function auditLinks(claim, choose) {
   const name = claim.dataset.claim;
   const here = element("a", { href: `#audit.claim=${encodeURIComponent(name)}` },

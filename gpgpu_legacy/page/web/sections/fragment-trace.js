@@ -3,7 +3,7 @@
 // What an instruction does to its operands, as a formula; others are written as a function.
 const TRACE_FORMULAS = { MOV: [], ADD: ["+"], SUB: ["−"], MUL: ["×"], MAD: ["×", "+"] };
 
-// How many components of each operand those instructions read that mix components.
+// How many components of each operand are read by instructions that mix components.
 const TRACE_WIDTHS = { DP3: 3, DP4: 4, DPH: 4, DST: 4, LIT: 4, XPD: 3 };
 
 const destinationOf = (step) =>

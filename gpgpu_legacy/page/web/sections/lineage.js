@@ -53,7 +53,7 @@ class LineageView {
     return `${title}: ${much}${took}${times}.`;
   }
 
-  // Of times: what the libraries reached in the same run, where it was recorded, and what is printed.
+  // Beside the times: where they were recorded, what libraries reached in the same run, what is printed.
   #beside(here) {
     const [times, [peers], printed] = [here(this.data.times), here(this.data.peers), here(this.data.printed)];
     const rates = Object.entries(peers.gflops).map(

@@ -24,7 +24,7 @@ sections.loaded = (root, data, address) => {
   root.querySelector(".loaded-live").append(choices.element, element("div", { class: "loaded-body" }, list, shown));
   rove(list, "button");
 
-  // The case, its blocks, the chip's number, and the place of the block; none in the address is the first that
+  // The case, its blocks, the chip's number, and the place of the block: by default the first that
   // does not load.
   function chosen() {
     const one = cases.find(({ name }) => name === choices.get("program"));

@@ -1,6 +1,6 @@
 // What a product that is played does, in words.
 
-// What the pass does that ran last, as parts of a sentence.
+// What the last pass does, as parts of a sentence.
 function momentInWords(played) {
   if (played.at === 0) {
     return ["Nothing is drawn yet: A and B lie in their textures. Play, or move the slider."];
