@@ -1,8 +1,9 @@
 """The errors of the package, most of which a user can cause and mend, and checks of arguments.
 
 Every message is one line that says what was wrong, what was expected and how to mend it. A program
-with several faults has a message for each. The command line prints them and exits with code 2. A
-check names the argument, its value and what it must be, and makes NumPy's integers Python's.
+with several faults has a message for each. The command line prints them and exits with code 2. The
+message of a check names the argument, its value and what it must be. Checks of integers accept
+NumPy's, and return Python's.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ class GpgpuLegacyError(Exception):
 class Diagnostic:
     """A fault in a program's text.
 
-    line, column: its position in characters, both from 1. position: the same as an offset in bytes
-    of the UTF-8 text, from 0, as PROGRAM_ERROR_POSITION reports it; the length of the text for a
-    fault of the text as a whole. expected: what was expected and how to mend it. section: of the
+    line, column: its position in characters, both from 1. position: its offset in the bytes of the
+    UTF-8 text, from 0, as PROGRAM_ERROR_POSITION reports it; the length of the text for a fault of
+    the text as a whole. expected: what was expected and how to mend it. section: of the
     specification; empty if no section applies.
     """
 
@@ -137,7 +138,7 @@ def _shown(diagnostic: Diagnostic, lines: list[str], name: str) -> str:
 
 
 class PlanError(GpgpuLegacyError):
-    """A plan that no executor can run, or not the chosen one.
+    """A plan that no executor can run, or that the chosen one cannot run.
 
     problem: what is wrong, without the plan's name. place: in plan.json, such as
     `steps[3].body[0]`; empty if it is not known.
@@ -185,7 +186,7 @@ def warn(text: str) -> None:
 
 
 def is_of_opengl(error: BaseException) -> bool:
-    """Whether moderngl raised it; without importing moderngl."""
+    """Whether an error is one of moderngl's. moderngl itself is not imported."""
     moderngl = sys.modules.get("moderngl")
     return moderngl is not None and isinstance(error, moderngl.Error)
 
@@ -199,7 +200,7 @@ LONGEST_VALUE = 40
 
 
 def as_integer(name: str, value: Any) -> int:
-    """The value as an int. Floats are refused, even 3.0."""
+    """The value as an int; InputError for any other type, even for the float 3.0."""
     try:
         return index(value)
     except TypeError:
@@ -207,12 +208,12 @@ def as_integer(name: str, value: Any) -> int:
 
 
 def as_positive(name: str, value: Any) -> int:
-    """The value as an int of at least 1."""
+    """The value as an int of at least 1; InputError for others."""
     return as_whole(name, value, 1)
 
 
 def as_whole(name: str, value: Any, least: int = 0) -> int:
-    """The value as an int of at least 0."""
+    """The value as an int of at least `least`; InputError for others."""
     number = as_integer(name, value)
     if number < least:
         raise InputError(f"{name} is {described(number)}; it must be at least {least}")
@@ -220,7 +221,7 @@ def as_whole(name: str, value: Any, least: int = 0) -> int:
 
 
 def as_member(name: str, value: object, kind: type[E]) -> E:
-    """The member of an Enum that the value is, or is the value of."""
+    """The member of an Enum, given the member or its value; InputError for others."""
     try:
         return kind(value)
     except ValueError:
@@ -235,8 +236,11 @@ def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
 
 
 def described(value: object) -> str:
-    """The value for a message: its repr, or for a long one its type."""
-    quoted = repr(value)
+    """The value for a message: its repr, or its type if the repr is long."""
+    try:
+        quoted = repr(value)
+    except ValueError:  # an int of more digits than Python writes
+        return kind_of(value)
     return kind_of(value) if "\n" in quoted or len(quoted) > LONGEST_VALUE else quoted
 
 
@@ -248,7 +252,7 @@ def shape_in_words(shape: tuple[int, ...]) -> str:
 
 
 def counted(number: int, what: str, several: str = "") -> str:
-    """A number of things in words: 1 pass, 2 passes. several: what more than one are called."""
+    """A number of things in words: 1 pass, 2 passes. several: the plural, if not `what` with s."""
     return f"{number} {what if number == 1 else several or what + 's'}"
 
 
@@ -282,7 +286,7 @@ def natural_in(text: str) -> int | None:
 
 
 def naturals_in(text: str, count: int) -> tuple[int, ...] | None:
-    """That many whole numbers, 0 or more, with commas between them; None for another text."""
+    """`count` whole numbers, 0 or more, with commas between them; None for another text."""
     numbers = [natural_in(part) for part in text.split(",", count)]
     known = tuple(number for number in numbers if number is not None)
     return known if len(known) == len(numbers) == count else None

@@ -27,11 +27,11 @@ Array = NDArray[np.generic]
 Reader = Callable[[BinaryIO, Path], Array]
 
 MOST_ELEMENTS = 2**30
-"""Elements of an array in a file: a matrix as wide and high as the largest texture, 32768."""
+"""The most elements of an array in a file: a matrix of the largest texture's size, 32768²."""
 
 MOST_BYTES_OF_TEXT = 2**26
-"""Bytes of a .csv: 16 for each element of a matrix of 2048². With a larger one, a single line could
-take gigabytes to read.
+"""The most bytes of a .csv: 16 for each element of a 2048×2048 matrix. A single line of a larger
+file could take gigabytes to read.
 """
 
 
@@ -57,11 +57,14 @@ def read_with(path: Path, reader: Reader, what: str) -> Array:
 # .npy --------------------------------------------------------------------------------------------
 
 _NUMBERS = "biufc"
-"""The kinds of types that are numbers, in NumPy's letters."""
+"""NumPy's letters for the kinds of numbers."""
 
 
 def read_npy(_: BinaryIO, path: Path) -> Array:
-    """An array of numbers from a .npy file; it is mapped, so that its header is checked first."""
+    """Read an array of numbers from a .npy file.
+
+    The file is mapped, so that its header is checked before memory is taken.
+    """
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except ValueError as error:
@@ -100,11 +103,12 @@ _READERS: dict[str, Reader] = {
 
 
 def read_array(path: Path, axes: int = 3) -> Array:
-    """An array from a .npy or .csv file, or from a picture: 0 is black, and 1 white.
+    """Read an array from a .npy or .csv file, or from a picture: 0 is black, and 1 white.
 
-    axes: the number wanted. For a picture, three are (H, W, 4), and two the grey of (H, W), with
-    the lowest row first; for a matrix, one is all of its elements. Raises InputError, in one line,
-    if the file is missing, damaged or of another kind.
+    axes: the number wanted. A picture gives (H, W, 4) for 3 axes, else its grey (H, W), the lowest
+    row first. A .csv gives a matrix, or for 1 axis all of its elements; a .npy is taken as it is.
+    Raises InputError for a file that is missing, damaged or of another kind, and for colours where
+    grey is wanted.
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
@@ -112,7 +116,7 @@ def read_array(path: Path, axes: int = 3) -> Array:
     what = "a picture" if suffix in FORMATS else "an array"
     array = read_with(path, _READERS[suffix], what)
     if suffix in FORMATS and axes < 3:
-        if (array[..., :1] != array[..., 1:3]).any():
+        if not np.array_equal(array[..., :2], array[..., 1:3], equal_nan=True):
             raise InputError(f"{path} is a picture with colours; convert it to greyscale first")
         return array[..., 0]
     return array.reshape(-1) if axes == 1 and suffix != ".npy" else array
@@ -121,12 +125,12 @@ def read_array(path: Path, axes: int = 3) -> Array:
 def array_writer(
     path: Path, shape: tuple[int, ...], what: str = "the array", scale: int | None = None
 ) -> Callable[[F32], None]:
-    """A function that writes an array of that shape to that path; the path is checked at once.
+    """Return a function that writes an array of this shape to a path; the path is checked at once.
 
-    .npy holds every shape, .csv matrices. .png shows (H, W) in grey and (H, W, 4) in r, g
-    and b, as a window would: clamped to 0 … 1, NaN as 0, the last row at the top, each texel as
-    scale × scale pixels. what: the array in messages. Raises InputError for another suffix, a
-    missing folder, and a scale without a picture.
+    .npy holds any shape, .csv a matrix. .png shows (H, W) in grey and (H, W, 4) in r, g and b, as a
+    window would: clamped to 0 … 1, NaN as 0, the last row at the top, each texel as scale × scale
+    pixels. what: the array in messages. Raises InputError for another suffix, a missing folder, and
+    a scale without a picture.
     """
     suffix = path.suffix.lower()
     writers: dict[str, Callable[[IO[bytes], F32], object]] = {".npy": np.save}
@@ -153,14 +157,14 @@ def array_writer(
 def read_inputs(plan: Plan, files: Mapping[str, Path]) -> dict[str, NDArray[Any]]:
     """The plan's inputs from files, by name.
 
-    Raises InputError for a name that is not an input's, and for files that cannot be read.
+    Raises InputError for a name that no input has, and for files that cannot be read.
     """
     matrices = matrices_of(plan, "input", plan.operands, files)
     return {name: read_array(path, len(matrices[name].array_shape)) for name, path in files.items()}
 
 
 def output_writers(plan: Plan, files: Mapping[str, Path]) -> dict[str, Callable[[F32], None]]:
-    """A function for each output, by name, that writes it to its file; all are checked at once."""
+    """For each output, by name, a function that writes it; the paths are checked at once."""
     matrices = matrices_of(plan, "output", plan.results, files)
     return {
         name: array_writer(path, matrices[name].array_shape, name) for name, path in files.items()

@@ -42,10 +42,10 @@ BROKEN_PIPE = 1
 """The exit code if the reader of stdout is gone, as Python's documentation recommends."""
 
 OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
+"""Errors of stdout: no reader, a full disk or quota. An error of a file has the file's name."""
 
 FEW = 9
-"""Fewer values than these are listed where an option is missing."""
+"""The values of a missing option are listed if there are fewer than these."""
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -60,7 +60,9 @@ def main() -> None:
     for word in given:
         option, is_set, value = word.partition("=")
         placeholder, _ = ANYWHERE.get(option, ("", ""))
-        if option not in ANYWHERE or (is_set and not placeholder):
+        if word == "--":  # words of a program follow
+            words += [word, *given]
+        elif option not in ANYWHERE or (is_set and not placeholder):
             words.append(word)
         elif placeholder:
             asked[option[2:]] = value if is_set else next(given, "")

@@ -3,10 +3,10 @@
 Every expression knows its type, the axes along which it varies, and, if it is a sum or a product,
 whether it may be contracted with another.
 
-At first a lookup is a Texel at a known position, a call of a lookup function or, in a program by
-itself, a Sample, and parameters and attributes are Given. A target replaces these by elements of
-buffers and shared arrays, integers that address them, loops and barriers, which are expressions and
-statements, too.
+At first a lookup is a Texel at a known position or a call of a lookup function; in a program that
+is translated by itself it is a Sample. Parameters and attributes are Given. A target replaces these
+by elements of buffers and shared arrays, integers that address them, loops and barriers. Those are
+expressions and statements, too.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Composite(Expression):
     operands: tuple[Expression, ...]
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Expression:
-        """The same of other expressions, of the same types and axes."""
+        """The same value with other operands, of the same types and axes."""
         return replace(self, operands=operands)
 
 
@@ -135,10 +135,10 @@ class Role(Enum):
 class Variable:
     """A variable: a register of a program, or a name of the emitter.
 
-    name: of a register, its name in the program, or that of a result. number: tells variables of
-    one name apart. corner: of the fragment's quad, 1 to 3, whose register it is; 0 for its own.
-    row, column: of its fragment in the register tile; None for an axis along which it does not
-    vary.
+    name: a register's name in the program, a result's, or the emitter's. number: tells variables of
+    one name apart. corner: the corner of the fragment's quad that has the register, 1 to 3; 0 for
+    the fragment itself. row, column: the fragment's place in the register tile; None for an axis
+    along which the variable does not vary.
     """
 
     name: str
@@ -164,7 +164,7 @@ class Read(Selection):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """The type of the variable's kind."""
+        """A number of the variable's kind for each component."""
         return type_of(self.variable.type.kind, len(self.components))
 
 
@@ -177,7 +177,7 @@ class PlanePart:
 
 
 class Place(Enum):
-    """Numbers of the fragment and of its rectangle."""
+    """The positions of the fragment and of its rectangle."""
 
     CENTRE = "the fragment's centre, relative to the rectangle"
     ORIGIN = "the rectangle's lower left in its target"
@@ -248,7 +248,7 @@ class Fetch(Joined):
 
 @frozen
 class Sample(Joined):
-    """Components of what a texture's own sampler gives for s, t, r and a LOD bias, the operands."""
+    """Components of a lookup by a texture's own sampler. Operands: s, t, r and the LOD bias."""
 
     texture: TextureSource
     components: Components
@@ -257,7 +257,10 @@ class Sample(Joined):
 
 @frozen
 class Operation(Composite):
-    """An operation on expressions. contracts: it may be rounded once together with another."""
+    """An operation on expressions.
+
+    contracts: whether it may be rounded once together with another.
+    """
 
     operator: Operator
     type: Type
@@ -265,7 +268,7 @@ class Operation(Composite):
     contracts: bool = False
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Expression:
-        """The same of other expressions, of the same types and axes."""
+        """The same operation on other operands, of the same types and axes."""
         return Operation(operands, self.operator, self.type, self.axes, self.contracts)
 
 
@@ -279,7 +282,7 @@ class Choice(Joined):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """The type of either."""
+        """The type of the second and the third operand."""
         return self.operands[1].type
 
 
@@ -291,7 +294,7 @@ class Swizzle(Joined):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """Of as many components."""
+        """The operand's kind, for each component."""
         return type_of(self.operands[0].type.kind, len(self.components))
 
 
@@ -301,7 +304,7 @@ class Compose(Joined):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """Of as many components."""
+        """The operands' kind, for each of them."""
         return type_of(self.operands[0].type.kind, len(self.operands))
 
 
@@ -309,7 +312,7 @@ class Compose(Joined):
 class Array:
     """Memory: a storage buffer, or a shared array of a work group.
 
-    extents: of a shared array, its length along each dimension; empty for a buffer.
+    extents: the length of a shared array along each dimension; empty for a buffer.
     """
 
     name: str
@@ -326,8 +329,8 @@ class Array:
 class Element(Joined):
     """An element of an array, at the indices that are its operands.
 
-    line: in a kernel's text. number: of the access, once `numbered` has numbered them. is_inside: a
-    proof for one dispatch shows that the element is inside the array.
+    line: the access's line in a kernel's text. number: the access's number, from `numbered`.
+    is_inside: whether a proof for one dispatch shows that the element is inside the array.
     """
 
     array: Array
@@ -337,15 +340,15 @@ class Element(Joined):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """The array's type."""
+        """The type of the array's elements."""
         return self.array.element
 
 
-# Making them -----------------------------------------------------------------------------------
+# Making expressions ----------------------------------------------------------------------------
 
 
 def constant(value: float, kind: Kind = Kind.FLOAT) -> Constant:
-    """A number."""
+    """A number as an expression."""
     return Constant((value,), type_of(kind, 1))
 
 
@@ -356,7 +359,7 @@ def read(variable: Variable, axis: int | None = None, axes: Axes = NOWHERE) -> R
 
 
 def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
-    """The expression, or a number as a constant of that kind."""
+    """An expression as it is, or a number as a constant of that kind."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, bool):
@@ -365,7 +368,10 @@ def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
 
 
 def operation(operator: Operator, *operands: Any) -> Expression:
-    """An operation on expressions and numbers; vectors have one width, numbers fit any."""
+    """An operation on expressions and numbers, simplified where that is exact.
+
+    All vectors have the same width; a number goes with any.
+    """
     kind = _kind(operands[1:] if operator is Operator.SELECT else operands)
     parts = tuple([o if isinstance(o, Expression) else expression(o, kind) for o in operands])
     if operator is Operator.NEGATE and isinstance(parts[0], Constant):
@@ -413,9 +419,9 @@ _FOLDED = {Operator.ADD: add, Operator.SUBTRACT: sub, Operator.MULTIPLY: mul}
 
 
 def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | None:
-    """The result for numbers alone, if float32 holds it exactly; None for all else.
+    """The result, if all operands are numbers and float32 holds it exactly; else None.
 
-    Mesa folds what is left of them, even of uniforms, and loses the signs of zeros.
+    Mesa would fold operations that are left, even on uniforms, and lose the signs of zeros.
     """
     numbers = [o.values[0] for o in operands if isinstance(o, Constant) and o.type.width == 1]
     if operator not in _FOLDED or len(numbers) < len(operands):
@@ -425,14 +431,14 @@ def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | N
 
 
 def _minimum(a: Expression, b: Expression) -> Expression:
-    """The smaller, or NaN if a is NaN; since b is a number greater than 0, a choice suffices."""
+    """The smaller of two, or NaN if a is NaN. A choice suffices, since b is a positive number."""
     assert isinstance(b, Constant), "NaN on both sides"
     assert min(b.values) > 0.0, "zeros of either sign"
     return operation(Operator.SELECT, operation(Operator.LESS, b, a), b, a)
 
 
 def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Expression | None:
-    """The simplified sum or product of whole numbers, if it is an operand or a number; else None.
+    """The sum or product of whole numbers, if it can be simplified or ordered; else None.
 
     Sums are ordered from the left with the number last, so that texels at a constant distance
     differ only in that number, and drivers address them by an offset.
@@ -457,7 +463,7 @@ def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Express
 
 
 def _left_sum(left: Expression, right: Expression) -> Expression | None:
-    """The sum of two, if one of them is a sum that can be split."""
+    """The sum of two, if one of them is a sum that can be split; else None."""
     if _is_sum(right):
         first, second = right.operands
         whole: Expression = left + first + second
@@ -474,7 +480,7 @@ def _is_sum(value: Expression) -> bool:
 
 
 def compose(parts: Iterable[Any]) -> Expression:
-    """A vector of expressions and numbers of one component each; a single part is itself."""
+    """A vector of expressions and numbers of one component each. A single part stays as it is."""
     joined = tuple(map(expression, parts))
     if len(joined) == 1:
         return joined[0]
@@ -492,7 +498,7 @@ def component(vector: Expression, index: int) -> Expression:
 def components(  # noqa: PLR0911 - a case each
     vector: Expression, wanted: Components
 ) -> Expression:
-    """Components of a vector, in this order; a number is itself."""
+    """Components of a vector, in this order. A number stays as it is."""
     width = vector.type.width
     if width == 1 or wanted == tuple(range(width)):
         return vector
@@ -502,7 +508,7 @@ def components(  # noqa: PLR0911 - a case each
             return Constant(values, type_of(vector.type.kind, len(wanted)))
         case Read(variable=variable, components=old, axes=axes):
             return Read(variable, tuple(old[c] for c in wanted), axes)
-        case Given() | Texel():
+        case Given() | Texel() | Sample():
             return replace(vector, components=tuple(vector.components[c] for c in wanted))
         case Compose(operands=parts):
             return compose(parts[c] for c in wanted)

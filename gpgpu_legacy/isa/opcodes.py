@@ -137,7 +137,8 @@ NV_OPTIONS = ("NV_fragment_program", "NV_fragment_program2")
 class Undefined:
     """The sources for which the specification leaves an opcode's result undefined.
 
-    holds: whether a fragment's are such; it takes what `evaluate` takes. sources: in words.
+    holds: tells whether a fragment has such sources; it takes what `evaluate` takes. sources: their
+    description.
     """
 
     holds: Callable[..., Any]
@@ -151,15 +152,16 @@ class Opcode:
     shape: its operands; none for FLOW, whose operands languages/arb/flow.py has.
     evaluate: defines what the opcode computes, in Python's operators and NumPy's ufuncs. For
     COMPONENTWISE and SCALAR it takes one value for each source and returns one; for VECTOR it takes
-    four components for each source and returns four. For SAMPLE it turns the sources into the
-    coordinates s, t, r and the LOD bias, and, if it gives_lod, the derivatives along x and y; with
-    none of these the level of detail is 0. For KILL it returns the condition. A value is a float32
-    array, or any object with these operators, such as a Symbol.
-    option: the language level that has it, ARB or the first of NV_OPTIONS; each row says it, so
-    that none comes into ARBfp1.0, and onto its chips, by oversight.
-    spec: the section of the extension. saturable: it may have `_SAT`. undefined: None if there is a
-    result for all sources. gives_lod: whether a lookup's sources give the level of detail, and not
-    the quad.
+    four components for each source and returns four. For DERIVATIVE it takes the source's values at
+    three fragments. For SAMPLE it turns the sources into the coordinates s, t, r and the LOD bias.
+    With gives_lod, a tuple of the derivatives along x and y follows; if it is empty, the level of
+    detail without the bias is 0. For KILL it returns the condition. A value is a float32 array, or
+    any object with these operators, such as a Symbol.
+    option: the language level that has the opcode, ARB or the first of NV_OPTIONS that does. Every
+    row says it, so that no opcode enters ARBfp1.0, and its chips, by oversight.
+    spec: the section of the extension. saturable: whether it may have `_SAT`. undefined: None if
+    all sources have a result. gives_lod: whether the level of detail comes from a lookup's sources,
+    and not from the quad.
     """
 
     mnemonic: str
@@ -179,7 +181,7 @@ class Opcode:
 
 
 class _NumPy:
-    """NumPy's functions, as the first Symbol among the operands, if there is one, defines them.
+    """NumPy's functions; if an operand is a Symbol, the first Symbol's `operate` replaces them.
 
     With Symbols alone, NumPy is not imported.
     """
@@ -203,7 +205,7 @@ _JUST_BELOW_128 = 128 - 2.0**-17
 
 
 def _f32(value: float) -> Any:
-    """A float32 number; any number if there are only Symbols."""
+    """A float32 number; the number as it is while NumPy is not imported."""
     return np.float32(value) if "numpy" in sys.modules else value
 
 
@@ -225,7 +227,7 @@ RELATIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "LT": lambda a, b, yes, no: _select(a < b, yes, no),
     "NE": lambda a, b, yes, no: _select(a >= b, _select(a <= b, no, yes), yes),
 }
-"""The choices by a comparison of a with b. Nothing but NE holds for NaN."""
+"""The choices by a comparison of a with b. Only NE holds for NaN."""
 
 
 def _dot3(a: Any, b: Any) -> Any:
@@ -233,7 +235,7 @@ def _dot3(a: Any, b: Any) -> Any:
 
 
 def _lit(a: Any) -> Any:
-    """0^0 is 1, as the specification and np.power have it. A base of -0 is a base of 0."""
+    """The result of LIT. 0^0 is 1, as in the specification and np.power; a base of -0 is 0."""
     diffuse = _select(a[0] < 0, _f32(0), a[0])
     specular = np.absolute(_select(a[1] < 0, _f32(0), a[1]))
     most = _f32(_JUST_BELOW_128)
@@ -244,7 +246,7 @@ def _lit(a: Any) -> Any:
 
 
 def _xpd(a: Any, b: Any) -> Any:
-    """W is undefined by the specification; here it is 0."""
+    """The cross product. Its w, which the specification leaves undefined, is 0."""
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -267,7 +269,10 @@ _OF_ZERO = Undefined(lambda a: a == 0, "0")
 
 
 def _set_on(option: str, relation: str, number: int) -> Opcode:
-    """An instruction that says by 1 or 0 whether a relation holds; in SFL and STR, none is left."""
+    """The row of an instruction that gives 1 where a relation holds, else 0.
+
+    SFL and STR compare nothing: both of their results are the same.
+    """
     yes, no = {"FL": (0, 0), "TR": (1, 1)}.get(relation, (1, 0))
     choose = RELATIONS.get(relation, RELATIONS["EQ"])
     return Opcode(
@@ -284,7 +289,7 @@ def _dot2(a: Any, b: Any) -> Any:
 
 
 def _rfl(a: Any, b: Any) -> Any:
-    """W is not written by a program that loads."""
+    """The reflected vector. No program that loads writes its w."""
     scale = _f32(2) * _dot3(a, b) / _dot3(a, a)
     return (*(scale * a[c] - b[c] for c in range(3)), _f32(0))
 
@@ -295,13 +300,13 @@ def _x2d(a: Any, b: Any, c: Any) -> Any:
 
 
 def _nrm(a: Any) -> Any:
-    """W is undefined by the specification; here it is 0."""
+    """The normalised vector. Its w, which the specification leaves undefined, is 0."""
     scale = _f32(1) / np.sqrt(_dot3(a, a))
     return a[0] * scale, a[1] * scale, a[2] * scale, _f32(0)
 
 
 def _flow(mnemonic: str, number: int) -> Opcode:
-    """An instruction of branches and loops: it computes nothing."""
+    """The row of an instruction of branches and loops, which computes nothing."""
     return Opcode(mnemonic, _NV2, (), Form.FLOW, lambda: None, f"3.11.X.{number}", saturable=False)
 
 
@@ -357,7 +362,7 @@ _ROWS = (
         "3.11.5.20",
         undefined=Undefined(
             lambda a, b: a < (b <= 0) * _f32(2.0**-126),
-            "a negative base, or of 0 to a power of at most 0",
+            "a negative base, or a base of 0 to a power of at most 0",
         ),
     ),
     Opcode("RCP", ARB, *_OF_SCALAR, lambda a: _f32(1) / a, "3.11.5.21", undefined=_OF_ZERO),
@@ -463,7 +468,7 @@ _ROWS = (
 )
 
 OPCODES = {row.mnemonic: row for row in _ROWS}
-"""All of them, in the order of the specifications."""
+"""All opcodes by mnemonic, in the order of the specifications."""
 
 ARBFP = {row.mnemonic: row for row in _ROWS if row.option == ARB}
 """The opcodes of ARBfp1.0 without options."""

@@ -35,7 +35,7 @@ DEVICES = (
         "cpu", "two cores, as native code", ("lineage-cpu-lowered.json", "bench-cpu.json")
     ),
 )  # fmt: skip
-"""What drew stands first."""
+"""The devices that drew stand first."""
 
 TITLES = {device.id: device.title for device in DEVICES}
 
@@ -64,12 +64,13 @@ class Recordings:
 
 
 def recordings() -> Recordings:
-    """The times of all methods. At one size they come from a lineage, which has every method."""
+    """The times of all methods. Each size comes from a device's first file that has it."""
     times: list[Time] = []
     peers: dict[tuple[str, int], dict[str, float]] = {}
     for device, file in ((one.id, file) for one in DEVICES for file in one.files):
         bench = read_recorded(recorded_file(file), Bench)
         known = {size for id_, size in peers if id_ == device}
+        known |= {time.size for time in times if time.device == device}
         for one in bench.results:
             size = one.parameters["n"]
             if not isinstance(size, int) or size in known:

@@ -19,7 +19,7 @@ from gpgpu_legacy.measure.benchmark import Benchmark, Case
 from gpgpu_legacy.measure.timing import Rounds, this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.derive.printed import count, recovered
-from gpgpu_legacy.papers.published.papers import papers
+from gpgpu_legacy.papers.published.papers import find_paper, papers
 from gpgpu_legacy.papers.published.schema import FormulaRow, PublishedTable
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Entry, Formula, Grid, RecordedResult
@@ -143,7 +143,7 @@ class FormulaTables(RecordedResult, kw_only=True):
             for head, cell in zip(heads[1:5], row.cells, strict=True)
             if not cell.agrees
         )
-        paper = next(p for p in papers() if published.id.startswith(p.id))
+        paper = find_paper(published.id.partition("/")[0])
         number = published.id.rsplit("-", 1)[-1]
         caption = (
             f"{paper.short}, Table {number} ({published.where}): {published.caption} "
@@ -206,7 +206,8 @@ def formula_tables(
 ) -> FormulaTables:
     """The tables of a paper, or of all, at a size and a block.
 
-    times: our own. every: whether to count every method. Raises as `regenerate` does.
+    paper: its id. times: our own, to show below. every: whether to count every method. Raises
+    InputError if the size or the block is out of range.
     """
     name = f"tables of formulas of {paper} at {size}, {block}"
     return FormulaTables(

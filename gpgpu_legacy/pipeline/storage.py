@@ -98,7 +98,7 @@ CHANNELS = 4
 
 
 def row_of(channels: int) -> Packing:
-    """So many consecutive elements of a row in the channels of a texel."""
+    """The packing of that many consecutive elements of a row into the channels of a texel."""
     return Packing(tuple((0, column) for column in range(channels)), column_step=channels)
 
 
@@ -116,10 +116,11 @@ class Packed:
 
 
 def packed(name: str, rows: int, columns: int, channels: int = CHANNELS) -> Packed:
-    """A matrix by the name of a packing.
+    """The layout of a matrix in a texture, by the name of its packing.
 
-    one: an element a texel. quadrants: the four quadrants in r, g, b and a (Hall, Carr & Hart 2003,
-    equation (8)). rows: elements of a row in as many channels. Raises InputError for another name.
+    name: one (an element a texel), quadrants (in r, g, b and a: Hall, Carr & Hart 2003, equation
+    (8)) or rows (consecutive elements of a row). channels: of a texel, for rows. Raises InputError
+    for another name.
     """
     across, up = -(-columns // 2), -(-rows // 2)
     known = {
@@ -149,7 +150,7 @@ _FORMATS = ("r32f", "rg32f", "rgba32f", "rgba32f")
 
 
 class TextureKeywords(TypedDict, total=False):
-    """What a texture is besides its size; see StorageBuilder.texture."""
+    """The properties of a texture besides its size; see StorageBuilder.texture."""
 
     format: str
     kind: str
@@ -159,14 +160,14 @@ class TextureKeywords(TypedDict, total=False):
 
 
 class StorageBuilder:
-    """Textures, streams, operands and results, each checked when it is added.
+    """A builder of textures, streams, operands and results, each checked when it is added.
 
     reference: computes the outputs from the inputs in another way; None if there is none. samples:
-    makes inputs to try, by name. operations: the nominal number of floating-point operations, such
-    as 2n³, for GFLOPS; None if not given. parameters: the values that the function which built it
-    was called with. family: the algorithm that built it, with the parameters that the user gave;
-    None for a plan built by hand. iterations: of its loops with a condition, in the order in which
-    they begin; None if they end by it.
+    functions that make inputs to try, by name. operations: the nominal number of floating-point
+    operations, such as 2n³, for GFLOPS; None if not given. parameters: the values with which the
+    function that built it was called. family: the algorithm that built it, with the parameters that
+    the user gave; None for a plan built by hand. iterations: of its loops with a condition, in the
+    order in which they begin; None if the conditions end them.
     """
 
     def __init__(self, name: str) -> None:
@@ -297,11 +298,11 @@ class StorageBuilder:
         """A matrix that the plan is given, and the texture that holds it.
 
         name: of the input. rows, columns: of the matrix. packing: one (an element a texel),
-        quadrants, rows (four of a row), or image: an array (rows, columns, 4), a texel for each
-        pixel; of fewer channels, as many of a row or pixel. shape: of the caller's array if it
-        differs, such as (n,) for a vector. sample: makes an input to try; by default, it is uniform
-        in [0, 1). texture: the keywords of `texture`. Of a 3D texture or a CUBE, the rows are those
-        of all layers, one layer after another.
+        quadrants, rows (four elements of a row a texel), or image (an array (rows, columns, 4), a
+        pixel a texel); in a format of fewer channels, a texel has fewer elements. shape: of the
+        caller's array if it differs, such as (n,) for a vector. sample: makes an input to try; by
+        default, it is uniform in [0, 1). texture: the keywords of `texture`. The rows of a 3D
+        texture or a CUBE are those of all layers, one layer after another.
         """
         channels = find_format("format", texture.get("format", RGBA32F.name)).channels
         way, rows, columns, shape = _layout(packing, rows, columns, shape, channels)
@@ -333,10 +334,10 @@ class StorageBuilder:
     ) -> None:
         """A matrix that the plan gives back: a whole stream, or a texture after the last pass.
 
-        name: of the output. texture: where it is, or a stream. By default all texels: (height,
-        width) of a texture with one channel, (height, width, channels) of one with more. rows,
-        columns: if the matrix is packed or padded. rect: (x, y, width, height), for a part.
-        packing, shape: as for `input`.
+        name: of the output. texture: the texture or the stream that holds it. By default, all
+        texels are given back: (height, width) of a texture with one channel, (height, width,
+        channels) of one with more. rows, columns: if the matrix is packed or padded. rect: (x, y,
+        width, height), for a part. packing, shape: as for `input`.
         """
         if isinstance(texture, Stream):
             if not texture.place.is_whole:
@@ -369,9 +370,9 @@ class StorageBuilder:
         """A stream, which kernels read and write: see `call`.
 
         name: of the stream, and of its textures. type: float, float2, float3 or float4, or the type
-        of a struct. extents: the outermost dimension first, as in Brook's `<20, 10>`. given: it is
-        an input of the plan: an array of the extents, and last of the components if there are
-        several. sample: makes an input to try.
+        of a struct. extents: the outermost dimension first, as in Brook's `<20, 10>`. given:
+        whether it is an input of the plan. Its array has the shape of the extents and, last, of the
+        components if there are several. sample: makes an input to try.
         """
         element = type if isinstance(type, ElementType) else FLOATS.get(type)
         if element is None:
@@ -403,20 +404,22 @@ class StorageBuilder:
 
     @public
     def spare(self, texture: Texture) -> Texture:
-        """A texture to write what is read at the same time; one for each.
+        """The spare texture of a given one: a pass can write one of them while it reads the other.
 
-        texture: what it is like.
+        texture: the given one. Its spare has the same size and format, and is made once.
         """
         if texture.name not in self._spares:
             name, size = self.fresh(texture.name), texture.extent
-            format_ = texture.format.name
-            self._spares[texture.name] = self.texture(name, size.width, size.height, format=format_)
+            self._spares[texture.name] = self.texture(
+                name, size.width, size.height, format=texture.format.name, kind=texture.kind.value
+            )
         return self._spares[texture.name]
 
     def as_stream(self, given: Any, element: ElementType) -> Stream:
-        """A stream, or a rectangle texture as one of rows and columns, whose first channels count.
+        """A stream as it is, or a RECT texture as a stream of rows and columns.
 
-        given: the stream or texture. element: the wanted type, if a texture has as many channels.
+        given: the stream or texture. element: the wanted type, in a texture's first channels. If it
+        has too few, the stream's type has all of them.
         """
         if isinstance(given, Stream):
             for texture in given.textures:
@@ -440,10 +443,10 @@ class StorageBuilder:
         add: Callable[..., Matrix],
         transfer: Callable[[Transfer], None],
     ) -> None:
-        """Transfer a matrix that `add` adds: a row for each row of texels if all are full.
+        """Transfer a stream to or from a matrix that `add` adds.
 
-        There is a transfer for each field; of a rectangle that is not full, one for each row of
-        texels.
+        The matrix has a row for each row of texels if all of these are full, and otherwise one row.
+        There is a transfer for each field, and for each row of texels if they are not full.
         """
         components, extent = stream.type.components, self._known(stream.textures[0]).extent
         shape = (*stream.extents, components) if components > 1 else stream.extents
@@ -500,7 +503,7 @@ class StorageBuilder:
 
 
 def _layers(how: TextureKeywords) -> tuple[TextureKind, int]:
-    """The kind of a texture, and its layers."""
+    """The kind of a texture and its number of layers."""
     kind, depth = as_member("kind", how.get("kind", "RECT"), TextureKind), how.get("depth")
     if depth is None:
         return kind, 6 if kind is TextureKind.CUBE else 1

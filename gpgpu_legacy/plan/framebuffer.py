@@ -20,7 +20,7 @@ from gpgpu_legacy.plan.textures import Format, Numeric
 
 
 class Equation(Enum):
-    """How the weighted colours are combined; MIN and MAX weight none."""
+    """How the weighted colours are combined; MIN and MAX ignore the weights."""
 
     ADD = "add"
     SUBTRACT = "subtract"
@@ -30,7 +30,7 @@ class Equation(Enum):
 
 
 class Factor(Enum):
-    """What a colour is weighted by. Only the source has SRC_ALPHA_SATURATE."""
+    """The weight of a colour. Only the source has SRC_ALPHA_SATURATE."""
 
     ZERO = "zero"
     ONE = "one"
@@ -50,7 +50,7 @@ class Factor(Enum):
 
 
 class Comparison(Enum):
-    """The alpha that passes, against the reference. To let all pass is to test nothing."""
+    """How an alpha that passes compares with the reference."""
 
     LESS = "less"
     LEQUAL = "lequal"
@@ -66,7 +66,7 @@ _EQUATIONS: Mapping[Equation, Callable[[Any, Any], Any]] = {
     Equation.ADD: lambda s, d: s + d,
     Equation.SUBTRACT: lambda s, d: s - d,
     Equation.REVERSE_SUBTRACT: lambda s, d: d - s,
-    Equation.MIN: lambda s, d: _MINIMUM(d, s),  # of equals and of NaN the destination, as for MAX
+    Equation.MIN: lambda s, d: _MINIMUM(d, s),  # the destination if equal or NaN, as for MAX
     Equation.MAX: OPCODES["MAX"].evaluate,
 }
 
@@ -88,9 +88,9 @@ def _held(value: float, target: Format) -> float:
 
 @frozen
 class Blend:
-    """How a fragment's colour, the source, is combined with what its target holds, the destination.
+    """How a fragment's colour, the source, is combined with its target's colour, the destination.
 
-    constant: of the factors that are called so.
+    constant: the colour of the factors named CONSTANT.
     """
 
     equation: Equation
@@ -100,7 +100,7 @@ class Blend:
 
     @property
     def weighs(self) -> bool:
-        """Whether it does more than to add the colour."""
+        """Whether it does more than add the colours."""
         return self != ADD
 
     def channel(self, channel: int, source: Any, destination: Any, target: Format) -> Any:
@@ -125,7 +125,7 @@ class Blend:
 
     @property
     def text(self) -> str:
-        """As blend_of reads it."""
+        """The text that blend_of reads."""
         factors = (self.source.value, self.destination.value)
         parts = (self.equation.value, *factors, *map(repr, self.constant))
         return ",".join(parts[: 7 if any(self.constant) else 3 if set(factors) != {"one"} else 1])
@@ -134,7 +134,8 @@ class Blend:
 def blend_of(given: Blend | str | None) -> Blend | None:
     """A blend: its equation, then its factors, then its constant, as in `add,src-alpha,one`.
 
-    Both factors are `one` and the constant is 0 if they are left out. `none` is None.
+    Both factors are `one` and the constant is 0 if they are left out. `none` gives None. Raises
+    InputError for anything else.
     """
     if given is None or given == "none":
         return None
@@ -160,35 +161,35 @@ def blend_of(given: Blend | str | None) -> Blend | None:
 
 
 ADD = Blend(Equation.ADD)
-"""Sums: glBlendFunc(GL1.0, GL1.0)."""
+"""Adds the source to the destination: glBlendFunc(GL_ONE, GL_ONE)."""
 
 
 @frozen
 class AlphaTest:
-    """A fragment whose alpha, that of result.color[0], does not pass is discarded."""
+    """A test that discards each fragment whose alpha, that of result.color[0], does not pass."""
 
     comparison: Comparison
     reference: Finite
 
     @property
     def text(self) -> str:
-        """As alpha_test_of reads it."""
+        """The text that alpha_test_of reads."""
         return f"{self.comparison.value},{self.reference!r}"
 
     def passes(self, alpha: Any, target: Format) -> Any:
-        """Whether an alpha passes, which fixed-point targets clamp."""
+        """Whether an alpha passes; for a fixed-point target, it is clamped first."""
         alpha = saturated(alpha) if target.numeric is Numeric.UNORM else alpha
         return _COMPARISONS[self.comparison](alpha, _held(self.reference, target))
 
 
 def alpha_test_of(given: AlphaTest | str | None) -> AlphaTest | None:
     """An alpha test, or None, from its comparison and its reference, as in `greater,0.5`."""
-    if not isinstance(given, str):
+    if given is None or isinstance(given, AlphaTest):
         return given
-    comparison, _, reference = given.partition(",")
     try:
+        comparison, _, reference = given.partition(",")
         return AlphaTest(as_member("alpha_test", comparison, Comparison), float(reference))
-    except ValueError:
+    except (AttributeError, ValueError):
         raise InputError(
             f"alpha_test is {described(given)}; give a comparison and a number, as in greater,0.5"
         ) from None
@@ -196,7 +197,7 @@ def alpha_test_of(given: AlphaTest | str | None) -> AlphaTest | None:
 
 @frozen
 class Writes:
-    """What decides the code that writes a fragment. mask: the channels that are written."""
+    """The settings that decide the code that writes a fragment. mask: the channels written."""
 
     blend: Blend | None = None
     mask: str = "rgba"

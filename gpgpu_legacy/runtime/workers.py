@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import count
@@ -51,9 +51,10 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
     try:
         work(0)
     finally:
-        for other in others:
-            if not other.cancel():  # a worker that has not begun has nothing left to do
-                other.result()
+        begun = [other for other in others if not other.cancel()]  # the rest has nothing to do
+        wait(begun)
+        for other in begun:
+            other.result()
 
 
 class Started:
@@ -79,6 +80,7 @@ class Started:
 
 
 def worker_pool() -> ThreadPoolExecutor | None:
+    """The pool of this process; None without threads, or if this thread must not start any."""
     with _LOCK, suppress(FloatingPointError):
         return _pool_of(os.getpid())
     return None
@@ -88,9 +90,10 @@ def worker_pool() -> ThreadPoolExecutor | None:
 def _pool_of(_: int) -> ThreadPoolExecutor | None:
     """The pool of the process of that number; None if the system refuses threads.
 
-    All threads are started now: if one could not be started later, its work would run on another
-    one, when nobody waits for it any more. Threads inherit whether the CPU flushes denormals, so a
-    thread in which it does starts none: that is a FloatingPointError, and the next caller tries.
+    All threads are started now. If one could not be started later, its work would run on another
+    one, perhaps when nobody waits for it any more. Threads inherit whether the CPU flushes
+    denormals. So a thread that flushes them starts none, but gets a FloatingPointError, and the
+    next caller tries again.
     """
     from gpgpu_legacy.runtime.exactness import thread_keeps_denormals
 

@@ -1,12 +1,12 @@
 """Bandwidth or lookups: what limits Hall, Carr & Hart's programs, by cache and cost of a lookup.
 
-The time of a pass is that of its slowest unit (predict/model.py). Of these, only memory depends on
-the cache and the fragments in flight, and only the texture units on the clocks of a lookup. So one
-number says it all for a place on the map: the clocks at which lookups take as long as memory. With
+The time of a pass is that of its slowest unit (predict/model.py). Of the units, only memory depends
+on the cache and the fragments in flight, and only the texture units on the clocks of a lookup. So
+one number describes a place on the map: the clocks at which lookups take as long as memory. With
 fewer clocks memory is the limit; with more, lookups are, or else arithmetic.
 
-The map has two edges: without a cache, memory serves every lookup, as the paper's Table 1 counts;
-a perfect cache takes each texel from memory once per pass.
+The map has two edges: without a cache, memory serves every lookup, as the paper's Table 1 counts; a
+perfect cache takes each texel from memory once per pass.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class MethodPlace(Setting):
     seconds: dict[str, Annotated[float, Meta(ge=1e-15, le=1e9)]]
 
     def limit(self, clocks: float) -> str:
-        """The slowest unit, with lookups of that many clocks."""
+        """The slowest unit, if a lookup takes this many clocks."""
         times = self.seconds | {"lookups": clocks * self.seconds["lookups"]}
         return max(times, key=times.__getitem__)
 
     def clocks(self, unit: str) -> float:
-        """The clocks of a lookup with which lookups take as long as a unit."""
+        """The clocks of a lookup at which lookups take as long as this unit."""
         return self.seconds[unit] / self.seconds["lookups"]
 
 
@@ -86,14 +86,15 @@ MOST_PANELS = 12
 _BAND = "#e9edf5"
 
 Panel = dict[str, list[MethodPlace]]
-"""The places of a chip and method by cache, by fragments in flight."""
+"""The places of a chip and method: for each cache, one for each number in flight."""
 
 
 @frozen
 class PaperClaim:
     """A claim of the paper by its id, and its place on the map.
 
-    limits: it is right where one of these is the limit. methods: of which it speaks.
+    limits: the claim holds where one of these units is the limit. cache, clocks: the place.
+    methods: those of which the claim speaks.
     """
 
     id: str
@@ -124,7 +125,7 @@ class Crossover(RecordedResult, kw_only=True):
     places: Several[MethodPlace]
 
     def __post_init__(self) -> None:
-        """ValueError for places that are no map."""
+        """Raise ValueError if the places do not make a map."""
         panels = self.panels().values()
         units = {"memory", "lookups", "arithmetic"}
         if (
@@ -156,7 +157,7 @@ class Crossover(RecordedResult, kw_only=True):
         for (number, claim), (at, panel) in product(enumerate(CLAIMS, 1), panels.items()):
             if at[1] in claim.methods:
                 limit = panel[claim.cache][0].limit(claim.clocks)
-                within = chain(*[*panel.values()][1:-1])
+                within = chain(*(panel[c] for c in panel if c not in {NO_CACHE, PERFECT}))
                 held = [place.limit(n) in claim.limits for place in within for n in CLOCKS]
                 here = (limit, limit in claim.limits, f"{sum(held)} of {len(held)}")
                 rows.append((number, claim.cache, claim.clocks, *at, *here))
@@ -231,7 +232,7 @@ def crossover(
 ) -> Crossover:
     """The map of these chips and settings, and its edges. parameters: n and b.
 
-    Raises InputError for a chip that lacks a rate, and as simulation does.
+    Raises InputError for a chip that lacks a rate, and for products that cannot be simulated.
     """
     size, block = parameters
     given = {"n": size, "block": block, "accumulate": "ping-pong"}
@@ -288,6 +289,6 @@ def crossover_command(
         return recorded
     where = settings(cache, [raster], [layout], in_flight)
     chips = [*dict.fromkeys(map(find_profile, chip))]
-    steps = 2 * (len(where) + 2 * len(in_flight))
+    steps = 2 * (len(where) + 2 * len(set(in_flight)))
     with workers(dask) as pool, report.progress("simulating", steps) as step:
         return crossover(chips, (size, block), where, pool, step)

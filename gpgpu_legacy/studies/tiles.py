@@ -2,10 +2,10 @@
 
 The product is that of govindaraju-tiled with two textures that alternate: A, B and C have N×N
 texels, a pass takes b steps of the sum, and T×T tiles are drawn one after another, row after row.
-The formulas are of a fully associative cache that evicts the least recently used line and fills
-none on a write, of scan order and of linear textures. Any other cache or order can be simulated,
-too, and shows where they fail. A line holds w texels of a row. b, T and N are multiples of w, and N
-of b, so no two passes or tiles share a line of A or of B.
+The formulas are of a fully associative LRU cache that fills no line on a write, of scan order and
+of linear textures. Other caches and orders can be simulated, too, to show where the formulas fail.
+A line holds w texels of a row. b, T and N are multiples of w, and N of b, so no two passes or tiles
+share a line of A or of B.
 
 A line that is used again is still there if fewer other lines were used in between than the cache
 has. So each reuse has two bounds, counted by hand from the order of the accesses: with `always`
@@ -55,8 +55,8 @@ class Tiles:
         n, b, t, w, across = self.size, self.block, self.tile, self.line, self.across
         edge = n % t or t  # the side of the smallest tile: the last one may be cut
         passes = n // b
-        # The fetches of each texel without any reuse, and those where one kind of reuse hits: in a
-        # cache of so many lines or fewer it never does, in one of so many or more always.
+        # Each kind of reuse is (never, always, fetches): it never hits in a cache of `never` lines
+        # or fewer, and always in one of `always` or more, with so many fetches of each texel.
         rows_of_a = (
             # from one lookup to the next: B's texel is looked up in between
             (1, 2, n),
@@ -125,7 +125,7 @@ class TileRow(Record):
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """All three."""
+        """The traffic of A, of B and of the sums."""
         return self.a, self.b, self.sums
 
     @property
@@ -213,7 +213,7 @@ class Cases:
         return self.size // 2
 
     def check(self) -> None:
-        """InputError for sizes that the formulas do not cover: parts of lines, padding, splits."""
+        """Raise InputError for sizes without formulas: parts of lines, padding, split textures."""
         as_positive("size", self.size)
         as_positive("block", self.block)
         if self.texels > LARGEST_TEXTURE:
@@ -248,7 +248,7 @@ class Cases:
 
 
 def tile_table(cases: Cases, budget: Budget) -> TileTable:
-    """Every tile in every cache, within the budget, which tells of each.
+    """Every tile in every cache, within the budget, which is told of each.
 
     Raises InputError for sizes that have no formulas.
     """
@@ -274,7 +274,7 @@ def tile_table(cases: Cases, budget: Budget) -> TileTable:
 
 
 def _row(cases: Cases, cache: Cache, tile: int, report: Progress) -> TileRow:
-    """One case."""
+    """The row of one tile in one cache."""
     plan = govindaraju_tiled.plan(n=cases.size, block=cases.block, tile=tile)
     result = cache_run(plan, Memory((cache,)), cases.access, progress=report)
     tiles = Tiles(cases.texels, cases.block, min(tile, cases.texels), cases.line(cache))
@@ -317,7 +317,7 @@ def tiles_command(
     The product is that of govindaraju-tiled. Each texel of A and of B is read once for each tile
     along a side, as long as the cache holds a tile's part of B.
     """
-    caches = tuple(map(parse_cache, cache))
-    cases = Cases(size, block, tile, caches, access.access())
-    with report.work("simulating", len(tile) * len(caches), budget) as within:
+    caches, tiles = tuple(dict.fromkeys(map(parse_cache, cache))), tuple(dict.fromkeys(tile))
+    cases = Cases(size, block, tiles, caches, access.access())
+    with report.work("simulating", len(tiles) * len(caches), budget) as within:
         return tile_table(cases, within)

@@ -175,8 +175,8 @@ def test_the_command_line_runs_counts_and_dumps(
             main()
         return left.value.code or 0, capfd.readouterr().out
 
-    assert command("run", path, "--executor", "numpy", "--", "-v") == (
-        5, "4.00 8.00 12.00 16.00 \n-v",
+    assert command("run", path, "--executor", "numpy", "--", "--debug") == (
+        5, "4.00 8.00 12.00 16.00 \n--debug",
     )  # fmt: skip
     assert "passes" in command("count", path, "--", "x")[1]
     assert command("dump", path, "-o", tmp_path / "plan", "--", "x")[0] == 0

@@ -92,6 +92,10 @@ FAULTS = {
     "vec4 c = texture2D(image, vec3(at, 1.0));": "a vec3; expected 2 coordinates",
     "vec4 c = texture3D(image, vec3(at, 1.0));": "a sampler2D; expected sampler3D",
     "vec4 c = texture2D(image);": "texture2D is given too little; expected a sampler and",
+    "vec4 c = texelFetch(image, 3, 0);": "is given an int, an int; expected 2 coordinates",
+    "ivec2 s = textureSize(image, 0, 1);": "expected 2 coordinates",
+    "sampler2D mine; vec4 c = texture2D(mine, at);": "bound to no texture; pass a uniform one",
+    "float many[1 / 0];": "expected an integer that is known when the program is compiled",
     "vec4 c = texture2DGradARB(image, at, k, at);": "a float, a vec2; expected 2 coordinates",
     "gl_FragColor = again(1.0);": "again calls itself; fragment programs have no stack",
     "float x = k;": "main has no result; write gl_FragColor",
@@ -173,6 +177,7 @@ void main() { float x = 0.0; STATEMENT gl_FragColor = vec4(x); }"""
         "for (int i = 0; i < int(k); i++) x += k;",
         "for (int i = 0; i < 4; i++) i += 1;",
         "x = many[int(k)];",
+        "for (int i = 0; i < 2; i++) x += k; int i = int(k); x = many[i];",
     ],
 )
 def test_what_es_need_not_take_is_told_and_taken_if_asked(statement: str) -> None:

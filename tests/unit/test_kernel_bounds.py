@@ -78,6 +78,11 @@ def remaining(body: str, iterations: int = 1, far: Number = 2**30) -> int:
     return len(unproven(pass_, {"R": 100}, iterations))
 
 
+def test_a_fact_is_noted_once_however_often_a_quotient_is_taken() -> None:
+    """Else the facts of later accesses are not tried."""
+    assert remaining("R[x % 4 * 25 + x / 4] = 1.0;" * 200) == 0
+
+
 @pytest.mark.parametrize(
     "body",
     [

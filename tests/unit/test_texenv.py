@@ -80,6 +80,14 @@ def test_the_canonical_text_and_the_equations_of_opengl(seed: int) -> None:
     assert differing_bytes(scene.drawn("numpy"), expected, expected) == 0
 
 
+def test_a_small_constant_is_read_as_it_is_printed() -> None:
+    text = "!!texenv1.3\nTEXTURE0 2D COMBINE RGB = REPLACE(CONSTANT) COLOR = (0.00001, 0, 0, 1)"
+    program = language_of(text).assemble(text, "small")
+    again = language_of(text).assemble(source_of(program), "again")
+    assert again.state == program.state
+    assert again.state is not None and again.state.units[0].color == (1e-5, 0.0, 0.0, 1.0)
+
+
 def test_every_product_of_two_bytes_and_sums_that_saturate() -> None:
     """Whole numbers say what 8 bits hold: round(a·b / 255), and sums that end at 255."""
     levels = np.arange(256)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier
+from time import sleep
 from types import SimpleNamespace
 
 import numpy as np
@@ -174,3 +176,25 @@ def test_all_pieces_are_done_once_by_threads(monkeypatch: pytest.MonkeyPatch) ->
     finally:
         workers._pool_of.cache_clear()
     assert sorted(done) == list(range(100))
+
+
+def test_an_error_of_a_thread_is_raised_when_no_other_one_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "thread_count", lambda: 4)
+    workers._pool_of.cache_clear()
+    all_there, done = Barrier(4), list[int]()
+
+    def task(worker: int, piece: int) -> None:
+        all_there.wait()
+        if worker == 1:
+            raise ValueError(piece)
+        sleep(0.05)
+        done.append(piece)
+
+    try:
+        with pytest.raises(ValueError, match=r"[0-3]"):
+            workers.share_out(task, 4)
+        assert len(done) == 3
+    finally:
+        workers._pool_of.cache_clear()

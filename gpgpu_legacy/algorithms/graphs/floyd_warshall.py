@@ -1,17 +1,17 @@
-"""All shortest ways in a graph, by Floyd and Warshall: a node to go by in each pass.
+"""All shortest paths in a graph, by Floyd and Warshall: each pass adds a node to pass through.
 
 The graph is a matrix: element (i, j) is the length of the road from i to j, or infinity if there is
-none. Pass k asks of every pair whether the way by k is shorter:
+none. Pass k finds for every pair whether the path through k is shorter:
 
     d[i][j] = min(d[i][j], d[i][k] + d[k][j])
 
-After pass k, d has the shortest ways that go by nodes 0 to k alone. So after n passes it has the
-shortest of all. The loops over i and j may run in any order, or all at once; the one over k may
-not. On one processor these are three nested loops over n, as in a product of matrices.
+After pass k, d has the lengths of the shortest paths through nodes 0 to k alone. So after n passes
+it has the shortest of all. The loops over i and j may run in any order, or all at once; the one
+over k may not. On one processor these are three nested loops over n, as in a product of matrices.
 
-A rectangle of n × n fragments is all pairs at once, and Micikevicius drew it so. The algorithm
-looks like a product of matrices, of which a pass can add up many k. Here each k needs the results
-of the one before, so a pass goes by one node.
+A rectangle of n × n fragments covers all pairs at once, and Micikevicius drew it so. The algorithm
+looks like a product of matrices, in which a pass can add up many k. Here each k needs the results
+of the one before, so a pass adds one node.
 
 The kernel is in Brook: a stream is gathered by row and column, and k is a number that depends on
 the iteration. Infinity is a number like any other: float textures hold it, and a minimum drops it.
@@ -33,19 +33,19 @@ from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 ROADS = 3
-"""How many roads leave a node in a sample, about: one to the next node, and some at random."""
+"""About how many roads leave a node in a sample: one to the next node, and some at random."""
 
 
 @algorithm(
     year=2004,
     source="Micikevicius 2004; Floyd 1962",
-    summary="the shortest ways between all nodes of a graph, a node to go by in each pass",
+    summary="the shortest paths between all nodes of a graph, a node to go by in each pass",
     lacked="memory that fragments share, in which tiles of the matrix would go by several nodes",
     plays="n=24",
     gallery="""
-    ![A matrix of few roads fills with the shortest ways](gallery/floyd-warshall.png)
+    ![A matrix of few roads fills with the shortest paths](gallery/floyd-warshall.png)
 
-    The shortest ways between the nodes of a graph; a pass asks whether they should go by one
+    The shortest paths between the nodes of a graph; a pass asks whether they should go by one
     more node.
 
     ```shell
@@ -54,7 +54,7 @@ ROADS = 3
     """,
 )
 def floyd_warshall(n: Annotated[int, "nodes of the graph"] = 64) -> PlanBuilder:
-    """The lengths of the shortest ways between all nodes, from the lengths of the roads."""
+    """The lengths of the shortest paths between all nodes, from the lengths of the roads."""
     p = PlanBuilder("floyd-warshall")
     size = as_positive("n", n)
     d = p.stream("lengths", "float", (size, size), given=True, sample=_roads)
@@ -74,7 +74,7 @@ def _shortest(lengths: Any) -> Any:
 
 
 def _roads(rng: Any, shape: tuple[int, ...]) -> Any:
-    """Roads at random, with a circle of roads on which every node can be reached."""
+    """Random roads, and a circle of roads by which every node can be reached."""
     import numpy as np
 
     n = shape[0]

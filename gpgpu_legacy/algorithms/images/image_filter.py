@@ -1,11 +1,11 @@
-"""A filter of pictures: a Gaussian blur in two passes, and what it leaves over to sharpen.
+"""A filter of pictures: a Gaussian blur in two passes, and a third pass that sharpens.
 
-Each pixel of a blurred picture is a weighted mean of those around it. A Gaussian is the product of
-one that depends on x and one that depends on y, so a pass along the rows and one along the columns
-do what a single pass with a square of weights would do: 7 + 7 lookups in place of 49.
+Each pixel of a blurred picture is a weighted mean of those around it. A Gaussian of x and y is the
+product of one in x and one in y, so a pass along the rows and one along the columns do what a
+single pass with a square of weights would do: 7 + 7 lookups in place of 49.
 
 What the blur takes away is the picture's detail: edges, grain, letters. The third pass adds as much
-of it again as you like, which photographers call an unsharp mask. To add −1 of it gives the blur
+of it again as you like, which photographers call an unsharp mask. An amount of −1 gives the blur
 itself, and 0 the picture.
 
 The programs are in Cg. The places of the seven pixels differ by constants, so the rasteriser
@@ -28,6 +28,8 @@ from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
+
+_FARTHEST = 100.0  # standard deviations from the middle; a Gaussian is 0 there
 
 REACH = 3
 """How many pixels to each side the blur reads."""
@@ -61,7 +63,7 @@ def image_filter(
         raise InputError(f"sigma is {sigma}; it must be above 0")
     p = PlanBuilder("image-filter")
     size = as_positive("height", height), as_positive("width", width)
-    bell = [exp(-0.5 * (k / sigma) ** 2) for k in range(REACH + 1)]
+    bell = [exp(-0.5 * min(k / sigma, _FARTHEST) ** 2) for k in range(REACH + 1)]
     weights = [weight / (2 * sum(bell) - bell[0]) for weight in bell]
     picture = p.input("picture", *size, packing="image", sample=_rings)
     along_rows, blurred, result = (
@@ -88,7 +90,7 @@ def image_filter(
 
 
 def _filtered(picture: Any, weights: list[float], amount: float) -> Any:
-    """The same by NumPy."""
+    """The filtered picture, by NumPy."""
     import numpy as np
 
     blurred = picture

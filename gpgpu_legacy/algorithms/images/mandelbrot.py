@@ -1,8 +1,8 @@
 """The Mandelbrot set by escape time: how often z² + c stays within a circle.
 
 For each complex number c, z begins at 0 and becomes z² + c again and again. If |z| once passes 2,
-it goes to infinity; the number of steps before is the picture's shade. It asks for a loop that each
-pixel leaves by itself, most of them after a few steps.
+it goes to infinity; the number of steps before is the picture's shade. The algorithm asks for a
+loop that each pixel leaves by itself, most of them after a few steps.
 
 Until 2004 fragment programs had no such loop. A pass does a few steps, eight instructions each, as
 many as a chip's programs have room for, and the next pass goes on with what the last one left.
@@ -13,8 +13,8 @@ may have 255 steps. But fragments run in blocks of about a thousand, and a block
 last fragment does. A run on numpy counts the instructions that fragments execute, and the blocks in
 which they diverge.
 
-There are trips / block passes, rounded up, with two lookups for each pixel, and one more that takes
-the number of steps out of what they keep.
+There are trips / block passes, rounded up, with two lookups for each pixel. One more pass extracts
+the number of steps.
 
 - M. Harris, I. Buck: GPU flow-control idioms. GPU Gems 2, Chapter 34, 2005.
 """
@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from gpgpu_legacy.algorithms.algorithm import algorithm
-from gpgpu_legacy.errors import InputError, as_positive
+from gpgpu_legacy.errors import InputError, as_positive, as_whole
 from gpgpu_legacy.isa.execute import MOST_TRIPS
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -58,6 +58,7 @@ def mandelbrot(
     """The steps before |z| passes 2, for complex numbers in r and g of a picture."""
     p = PlanBuilder("mandelbrot")
     size = as_positive("height", height), as_positive("width", width)
+    trips = as_whole("trips", trips)
     if not 0 < block <= MOST_TRIPS:
         raise InputError(f"block is {block}; it must be from 1 to {MOST_TRIPS}")
     places = p.input("places", *size, packing="image", sample=_plane)
@@ -82,7 +83,7 @@ def mandelbrot(
 
 
 def _steps(places: Any, trips: int) -> Any:
-    """The same by NumPy, in float32."""
+    """The numbers of steps by NumPy, in float32."""
     import numpy as np
 
     x, y = np.moveaxis(np.asarray(places, np.float32), -1, 0)[:2]
@@ -95,7 +96,7 @@ def _steps(places: Any, trips: int) -> Any:
 
 
 def _plane(_: Any, shape: tuple[int, ...]) -> Any:
-    """Complex numbers around the set, as high as wide."""
+    """Complex numbers around the set, at one scale along both axes."""
     import numpy as np
 
     height, width, _ = shape

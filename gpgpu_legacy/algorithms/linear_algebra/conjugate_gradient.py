@@ -38,7 +38,7 @@ from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import neighbours, patches
 from gpgpu_legacy.algorithms.linear_algebra.sparse_matrix_vector import by_rows, times_by_rows
 from gpgpu_legacy.algorithms.reduction.reduction import reduce, reduced_size
-from gpgpu_legacy.errors import as_positive
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 SHADERS = "conjugate_gradient/"
 MOST_PER_SIDE = 8
 """The iterations that are allowed for each row of the grid."""
+
+_LARGEST = 1e19  # tolerance, whose square a float32 holds
 
 
 @algorithm(
@@ -82,6 +84,8 @@ def conjugate_gradient(
     matrix: Annotated[Literal["stencil", "rows"], "a program, or an input by rows"] = "stencil",
 ) -> PlanBuilder:
     """The x that solves -∇²x = b on a grid, 0 around it, from x = 0."""
+    if not 0 <= tolerance <= _LARGEST:
+        raise InputError(f"tolerance is {tolerance}; it must be from 0 to {_LARGEST:g}")
     p = PlanBuilder("conjugate-gradient")
     n, edge = as_positive("n", n), 0 if matrix == "rows" else 1
     ring, size = n + 2 * edge, reduced_size(n)
@@ -99,7 +103,7 @@ def conjugate_gradient(
     in_ring = (Texels(1, 1), Texels(0, 1), Texels(2, 1), Texels(1, 0), Texels(1, 2))
 
     def dot(into: Texture, one: Texture, other: Texture, place: Texels = whole) -> None:
-        """place: of the other vector's first texel."""
+        """Reduce a dot product to a texel. place: of the other vector's first texel."""
         p.draw(
             multiply,
             {0: one, 1: other},
@@ -155,7 +159,7 @@ def conjugate_gradient(
 
 
 def _product_by_rows(p: PlanBuilder, d: Texture, product: Texture) -> Callable[[], Any]:
-    """What multiplies by a matrix that is given by rows; the sample is Poisson's."""
+    """A function that multiplies d by a matrix given by rows; the sample is Poisson's."""
     import numpy as np
 
     n = d.extent.width
@@ -175,7 +179,7 @@ def _product_by_rows(p: PlanBuilder, d: Texture, product: Texture) -> Callable[[
 
 
 def solved(b: NDArray[Any], tolerance: float, every: int, **rows: Any) -> NDArray[Any]:
-    """The same by NumPy. rows: the matrix, if it is no stencil."""
+    """The solution by NumPy. rows: the matrix, if it is not a stencil."""
     import numpy as np
 
     x, r, d, rr, done = np.zeros_like(b), b, b, (b * b).sum(), 0

@@ -88,16 +88,16 @@ STUDIES = {
 
 
 class Commands(click.Group):
-    """A group of commands: a call imports only the file of its own.
+    """A group of commands; a call imports only its own command's file.
 
-    The help lists each with its first sentence, which is read from its file: to import all files
-    would take a second.
+    The help lists each command with the first sentence of its docstring. These are read from the
+    files as text, since importing all of them would take a second.
     """
 
     def __init__(
         self, name: str, room: str, sections: Mapping[str, Mapping[str, str]], **given: Any
     ) -> None:
-        """room: that of the files. sections: the file of each command, by heading."""
+        """room: the package of the files. sections: the file of each command, by heading."""
         super().__init__(name, **given)
         self.room, self.sections = room, sections
         self.files = {name: file for section in sections.values() for name, file in section.items()}
@@ -131,7 +131,7 @@ class Commands(click.Group):
                 formatter.write_dl(rows)
 
     def first_sentence(self, name: str, limit: int) -> str:
-        """The first sentence of a command's help, in that many letters."""
+        """The first sentence of a command's help, cut to that many letters."""
         if not (file := self.files[name]):
             return studies.get_short_help_str(limit)
         text = (PACKAGE / self.room / f"{file}.py").read_text("utf-8")
@@ -140,7 +140,7 @@ class Commands(click.Group):
         return click.Command(name, help=said).get_short_help_str(limit)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin so, and options."""
+        """The commands that begin with the incomplete word, and the options."""
         names = [name for name in self.files if name.startswith(incomplete)]
         items = [CompletionItem(name, help=self.first_sentence(name, 45)) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -278,7 +278,7 @@ class Report:
 
     @contextmanager
     def work(self, what: str, total: int, seconds: float | None) -> Iterator[Budget]:
-        """A budget for the block, which tells of its steps; prints a line if it took longer.
+        """Yield a budget for the block, which reports its steps; print a line if it was overrun.
 
         seconds: None for no limit.
         """
@@ -306,7 +306,7 @@ def up_to(total: int, step: Callable[[str], object]) -> Callable[[str, float], N
 
 @frozen
 class Kept(Report):
-    """The same, for results in files."""
+    """The progress of a command whose results are kept in files."""
 
     output: Annotated[
         Path | None,
@@ -325,7 +325,10 @@ class Kept(Report):
             write_json(self.output, record)
 
     def read(self, kind: type[R]) -> R | None:
-        """The results of the file that --from names; then nothing to run may be given."""
+        """The results in the file of --from; None without it.
+
+        Raises InputError if the command line also says what to run.
+        """
         from gpgpu_legacy.serial import read_recorded
 
         if self.recorded is None:
@@ -392,7 +395,7 @@ class Command(click.Command):
         return super().parse_args(ctx, list(_repeated(args, self._lists)))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the function, if none of its files gets in the way of another; show the result."""
+        """Check that no file overwrites another, call the function, and show the result."""
         check_files(self.params, ctx.params)
         values = dict(ctx.params)
         for name, kind in self.hints.items():
@@ -430,7 +433,11 @@ class Command(click.Command):
 
 def _repeated(args: Iterable[str], lists: Mapping[str, click.Parameter]) -> Iterator[str]:
     option, values = "", 0
-    for word in args:
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            yield from (word, *words)
+            return
         if word.startswith("-") and integer_in(word) is None:
             option, values = word, 0
         else:
@@ -452,9 +459,8 @@ def _fits(option: click.Parameter, word: str) -> bool:
 def answers(name: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function that returns a result.
 
-    name: of the command; `study NAME` for a study. plot: the subject of `--plot`, for the help;
-    None without a picture. picture: the file formats. writes: whether it returns the files that it
-    wrote.
+    name: the command's; `study NAME` for a study. plot: the help of `--plot`; None without a
+    picture. picture: the file formats. writes: whether it returns the files that it wrote.
     """
     group = studies if name.startswith(STUDY) else app
 

@@ -1,4 +1,4 @@
-"""The syntax tree of C-like text: Cg, HLSL, GLSL's kernels, Brook's kernels and host code.
+"""The syntax tree of C-like text: Cg, HLSL, GLSL, Brook's kernels and host code.
 
 Nodes are frozen and know their place. Names are not resolved, and nothing is checked.
 """
@@ -18,10 +18,10 @@ from gpgpu_legacy.isa.program import Span
 NOWHERE = Span(0, 0)
 
 BEFORE = "predefined names"
-"""The file, in spans, of what a language declares before a text."""
+"""The file name, in spans, of a language's declarations before a text."""
 
 AT: Any = field(default=NOWHERE, compare=False)
-"""A field of each node: where the text has it."""
+"""A field of each node: its place in the text."""
 
 
 @frozen
@@ -45,8 +45,9 @@ class TypeName:
 
 @frozen
 class Number:
-    """A literal. suffix: f, h, x, u, l and the like, in lower case, and what `number_of` adds. A
-    character is an int.
+    """A number or a character; a character is an int.
+
+    suffix: f, h, x, u, l and the like, in lower case, and the U that `number_of` adds.
     """
 
     value: int | float
@@ -109,7 +110,7 @@ class Conditional:
 
 @frozen
 class Assign:
-    """operator: = += -= *= /= %= &= |= ^= <<= >>=."""
+    """An assignment. operator: = += -= *= /= %= &= |= ^= <<= >>=."""
 
     operator: str
     target: Expression
@@ -119,7 +120,7 @@ class Assign:
 
 @frozen
 class Comma:
-    """Expressions in order; the last one's value counts. In `g[x, y]` it is the index."""
+    """Expressions in order, of which the last gives the value; also the index of `g[x, y]`."""
 
     items: tuple[Expression, ...]
     at: Span = AT
@@ -192,10 +193,10 @@ class Declaration:
     """One declared name: a variable, a parameter, or a field of a struct.
 
     name: empty for a parameter without one, and in a cast. pointers: the number of *. dimensions:
-    of an array; None for `[]`. stream: of a Brook stream, `()` for `<>`, None if it is no stream.
-    semantic: after the colon, in the text's own case. register: of `: register(s0)`, such as `s0`.
-    prototype: the parameters of the function that it points to; type and pointers are then of the
-    result.
+    an array's; None for `[]`. stream: a Brook stream's extents; `()` for `<>`, None if it is no
+    stream. semantic: the word after the colon, in the text's own case. register: `s0` for
+    `: register(s0)`. prototype: the parameters of the function that the name points to; type and
+    pointers are then its result's.
     """
 
     type: TypeName
@@ -214,8 +215,8 @@ class Declaration:
 class Struct:
     """A struct's definition, or an interface's, whose methods have no bodies.
 
-    name: where it is, if the text gives it none. base: what stands after its colon. inner: the
-    structs and enums that its fields define.
+    name: its place, if the text gives it none. base: the name after its colon. inner: the structs
+    and enums that its fields define.
     """
 
     name: str
@@ -246,8 +247,10 @@ class Enumeration:
 
 @frozen
 class Function:
-    """A function, or its prototype (body None). A kernel has `kernel` among its type's qualifiers,
-    a reduction `reduce`. A last parameter of type void stands for `...`.
+    """A function, or its prototype (body None).
+
+    A kernel has `kernel` among its type's qualifiers, a reduction `reduce`. A last parameter of
+    type void stands for `...`.
     """
 
     type: TypeName
@@ -299,7 +302,7 @@ class If:
 
 @frozen
 class For:
-    """for; while is one without start and step. tests_first: it is no do … while."""
+    """A loop; while and do have no start and step. tests_first: False for do … while."""
 
     start: Statement | None
     condition: Expression | None
@@ -369,9 +372,9 @@ Item = Function | Struct | Typedef | Enumeration | Declare
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of one compilation by their files: the main one's file is "".
+    """The texts of one compilation by file; the main text's file is "".
 
-    name: of the main one in messages. missing: files in <> that count as empty.
+    name: the main text's name in messages. missing: files in <> that count as empty.
     """
 
     name: str
@@ -383,7 +386,7 @@ class Texts:
         return str(PurePath(self.name).parent / at.file) if at.file else self.name
 
     def origin(self, at: Span) -> str:
-        """A place's file, line and text, as the origin of an instruction; empty for no line."""
+        """A place's file, line and text, as the origin of an instruction; empty without a line."""
         if not at.line:
             return ""
         line = self._lines[at.file][at.line - 1].strip()
@@ -394,7 +397,7 @@ class Texts:
         return {file: text.split("\n") for file, text in self.files.items()}
 
     def error(self, problem: str, at: Span, expected: str = "") -> AssemblyError:
-        """The error that shows a fault in its line. expected: what was, or how to mend it."""
+        """The error that shows a fault in its line. expected: what was expected, or advice."""
         missing = (f"<{name}> is not there, and counts as empty" for name in self.missing[:1])
         problem = "; ".join(part for part in (problem, expected, *missing) if part)
         return AssemblyError(problem, self.files[at.file], at.line, at.column, self.file(at))
@@ -410,11 +413,15 @@ class Unit:
 
 
 def walk(tree: Any) -> Iterator[Any]:
-    """A node, or each of a tuple, and all nodes below."""
-    if isinstance(tree, tuple):
-        for part in tree:
-            yield from walk(part)
-    elif hasattr(tree, "at"):
+    """A node, or each node of a tuple, and all nodes below them."""
+    if hasattr(tree, "at"):
         yield tree
-        for name in tree.__slots__:
-            yield from walk(getattr(tree, name))
+    for part in parts_of(tree):
+        yield from walk(part)
+
+
+def parts_of(tree: Any) -> tuple[Any, ...]:
+    """What a tuple or a node consists of: nodes, tuples, and values without parts."""
+    if isinstance(tree, tuple):
+        return tree
+    return tuple(getattr(tree, name) for name in tree.__slots__) if hasattr(tree, "at") else ()

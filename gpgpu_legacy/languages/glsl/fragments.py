@@ -1,8 +1,8 @@
 """Fragment shaders in GLSL 1.10 to 1.30 and GLSL ES 1.00, as Programs.
 
 GLSL ES asks a text for a precision (4.5.3) and restricts loops and indices (Appendix A); drivers
-often did not. Lookups (8.7) are named after the texture, what is done to the coordinates, and the
-level.
+often did not. The name of a lookup (8.7) gives the texture's kind, the treatment of the
+coordinates, and the level.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Set
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Any
 
 from gpgpu_legacy.isa.program import (
     Attribute,
@@ -33,12 +33,12 @@ from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
 from gpgpu_legacy.languages.shading.emit import Bindings, fitted
 from gpgpu_legacy.languages.shading.expressions import Assignable, described
 from gpgpu_legacy.languages.shading.graph import Fault, Graph, Vector
-from gpgpu_legacy.languages.shading.library import GLSL
+from gpgpu_legacy.languages.shading.library import GLSL, unit_of
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
 
 
 def check_restrictions(unit: c.Unit, *, has_precision: bool) -> None:
-    """Raises Fault at the first thing that an implementation need not take."""
+    """Raise Fault at the first construct that a GLSL ES implementation may refuse."""
     if not has_precision:
         raise Fault(
             "GLSL ES has no precision of its own for float; "
@@ -51,27 +51,37 @@ def check_restrictions(unit: c.Unit, *, has_precision: bool) -> None:
         for x in nodes
         if isinstance(x, c.Declaration) and x.value and "const" in x.type.qualifiers
     }
-    for x in nodes:
-        if isinstance(x, c.For):
-            known.add(_index(x, known))
-    for x in nodes:
-        if isinstance(x, c.Index) and not _constant(x.index, known):
-            raise Fault(
-                "GLSL ES need not take this index (A.5); use constants and loops' indices, or take "
-                "it so: --lenient",
-                x.index.at,
-            )
+    _check_indices(unit.items, known)
+
+
+def _check_indices(tree: Any, known: Set[str]) -> None:
+    """Raise Fault at an index or a loop that A.4 or A.5 does not allow.
+
+    known: the names of constants, and of the indices of the loops around.
+    """
+    if isinstance(tree, c.For):
+        known = known | {_index(tree, known)}
+    if isinstance(tree, c.Index) and not _constant(tree.index, known):
+        raise Fault(
+            "GLSL ES need not take this index (A.5); use constants and loops' indices, or take "
+            "it so: --lenient",
+            tree.index.at,
+        )
+    for part in (
+        tree if isinstance(tree, tuple) else c.parts_of(tree) if hasattr(tree, "at") else ()
+    ):
+        _check_indices(part, known)
 
 
 def _constant(x: c.Expression | None, known: Set[str]) -> bool:
-    """Whether an expression has constants alone."""
+    """Whether an expression names only known constants and functions."""
     called = {id(call.function) for call in c.walk(x) if isinstance(call, c.Call)}
     names = (n for n in c.walk(x) if isinstance(n, c.Name) and id(n) not in called)
     return x is not None and all(name.name in known for name in names)
 
 
 def _index(loop: c.For, known: Set[str]) -> str:
-    """The index of a loop that A.4 allows."""
+    """The name of a loop's index; Fault for a loop that A.4 does not allow."""
     step = loop.step.assignment if isinstance(loop.step, c.Postfix) else loop.step
     match loop.start, loop.condition, step:
         case (
@@ -96,7 +106,7 @@ _NAME = re.compile(
 )
 _MNEMONICS = {None: "TEX", "Proj": "TXP", "Bias": "TXB", "Lod": "TXL", "Grad": "TXD"}
 _BASE = -1000.0
-"""A bias with which every lookup reads the base level: OpenGL limits it."""
+"""A bias so low that every lookup reads the base level: OpenGL clamps the level."""
 
 
 VERSIONS = (100, 110, 120, 130, 140, 150, 330)
@@ -118,7 +128,7 @@ _ELEMENTS = {"float": "", "int": "i", "bool": "b"}
 
 
 class ShaderCompiler(Rules):
-    """Evaluates main, with what it is given and what it leaves bound."""
+    """Evaluates main, with its inputs and results bound to registers."""
 
     def __init__(self, unit: c.Unit, graph: Graph, version: int) -> None:
         self.version = version
@@ -140,7 +150,7 @@ class ShaderCompiler(Rules):
     # What a shader is given -----------------------------------------------------------------------
 
     def declare_global(self, d: c.Declaration) -> None:
-        """A variable outside functions: an input, a result, or neither."""
+        """Declare a variable outside functions: an input, a result, or neither."""
         qualifiers = d.type.qualifiers
         if qualifiers & {"attribute", "flat", "noperspective"}:
             raise Fault(
@@ -161,7 +171,7 @@ class ShaderCompiler(Rules):
         self.declare(d.name, value)
 
     def _uniform(self, d: c.Declaration, kind: Type) -> Vector:
-        """In parameters, one for each vector, column or element, or in units."""
+        """A uniform: a parameter for each vector, column or element, a unit for each sampler."""
         parts = []
         for leaf, name in leaves(kind, d.name):
             if isinstance(leaf, SamplerType):
@@ -180,7 +190,7 @@ class ShaderCompiler(Rules):
         return self.bindings.parameter(parameter, name, at)
 
     def _state(self, name: str, at: Span) -> Vector:
-        """OpenGL's state, by the name of a built-in uniform's leaf."""
+        """OpenGL's state, by the name of a built-in uniform's leaf; Fault if there is none."""
         for pattern, binding in STATE:
             if match := re.fullmatch(pattern, name):
                 text, _, swizzle = match.expand(binding).partition(" ")
@@ -189,7 +199,7 @@ class ShaderCompiler(Rules):
         raise Fault(f"{name} cannot be compiled; ARB_fragment_program has no such state", at)
 
     def _varying(self, d: c.Declaration, kind: Type) -> Vector:
-        """An attribute; of the text's own varyings, the next free set for each vector."""
+        """A varying: a built-in attribute, or for each vector of the text's own a set with room."""
         parts = []
         for number, (leaf, name) in enumerate(leaves(kind, d.name)):
             if leaf.kind != "float":
@@ -216,7 +226,7 @@ class ShaderCompiler(Rules):
     # What it does ---------------------------------------------------------------------------------
 
     def call_library(self, name: str, call: c.Call) -> Vector | None:
-        """A function of the library, or a lookup."""
+        """Call a function of the library, or look up a texel."""
         if name.startswith(("texture", "shadow", "texel")):
             values = [self.evaluate(x) for x in call.arguments]
             self.graph.at = call.at
@@ -236,17 +246,14 @@ class ShaderCompiler(Rules):
         kind = values[0].type
         if not isinstance(kind, SamplerType) or kind.target is None:
             raise Fault(f"{name} is given {described(values[0])}; expected a sampler", at)
-        unit, target = cast(int, self.graph.keys[values[0].literals[0] >> 1]), kind.target
-        if name == "textureSize":
-            return self._extents(unit, target).of("int")
+        unit, target = unit_of(self.graph, values[0]), kind.target
         if match is None:
-            texel = sum((v.of("float") for v in values[3:]), values[1].of("float")) + 0.5
-            return self.graph.look_up(unit, target, self._coordinates(unit, target, texel))
+            return self._texel(name, unit, target, values[1:], at)
+        width = target.coordinates
         function, shape, is_projected, level, moves = match.groups()
         expected = f"sampler{shape or ''}{'Shadow' if function == 'shadow' else ''}"
         if shape and SAMPLERS[expected] is not target:
             raise Fault(f"{name} is given {described(values[0])}; expected {expected}", at)
-        width = target.coordinates
         widths = {width + 1, 4} if is_projected else {width}
         levels = {None: 0, "Lod": 1, "Grad": 2}[level]
         more = len(values) - 2 - bool(moves) - levels
@@ -271,6 +278,21 @@ class ShaderCompiler(Rules):
         coordinates = self.graph.join(plain, *last)
         texel = self.graph.look_up(unit, target, coordinates, _MNEMONICS[level])
         return texel[:1] if target.is_shadow and function == "texture" else texel
+
+    def _texel(
+        self, name: str, unit: int, target: TextureTarget, values: list[Vector], at: Span
+    ) -> Vector:
+        """The result of a lookup by a texel's number, or of a question for the texture's size."""
+        width, asks = target.coordinates, name == "textureSize"
+        places = [] if asks else [values[0], *values[2:]]
+        most = 1 if asks else 2 + (name == "texelFetchOffset")
+        if len(values) > most or any(len(place) != width for place in places):
+            given = ", ".join(map(described, values))
+            raise Fault(f"{name} is given {given}; expected {width} coordinates", at)
+        if asks:
+            return self._extents(unit, target).of("int")
+        texel = sum((place.of("float") for place in places[1:]), places[0].of("float")) + 0.5
+        return self.graph.look_up(unit, target, self._coordinates(unit, target, texel))
 
     def _extents(self, unit: int, target: TextureTarget) -> Vector:
         """The extents of a unit's texture in texels: a parameter of the program's own."""
@@ -313,7 +335,8 @@ class ShaderCompiler(Rules):
             for leaf in self.values[self.scopes[0][name]].leaves() if written else ():
                 lanes = [n - start for n in written if start <= n < start + len(leaf)]
                 register = ResultRegister(kind, number)
-                if lanes and (leaf.kind != "float" or register in results or number >= _COLORS):
+                fits = 0 <= number < _COLORS and register not in results
+                if lanes and not (fits and leaf.kind == "float"):
                     raise Fault(
                         f"{name} cannot be result {number}; "
                         f"expected floats, for one of {_COLORS} colours each",
@@ -350,7 +373,7 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
 
 
 def version_of(text: str) -> tuple[int, dict[str, str]]:
-    """The version of a text, which need not say it, with its predefined macros."""
+    """The version of a text, guessed if the text does not say it, and its predefined macros."""
     number = _VERSION.search(text)
     is_es = not number and _FLOAT_PRECISION.search(_OF_ES.sub("", text))
     version = int(number[1]) if number else 100 if is_es else 110
@@ -368,7 +391,7 @@ def _spelled(match: re.Match[str]) -> str:
 def compile_unit(
     unit: c.Unit, version: int = 110, mathematics: str = GLSL, *, branching: bool = False
 ) -> Program:
-    """The Program of a unit's main; it raises Fault. branching: whether it may branch."""
+    """The Program of a unit's main. branching: whether it may branch. Raises Fault."""
     graph = Graph(branching=branching)
     compiler = ShaderCompiler(unit, graph, version)
     compiler.library = replace(compiler.library, mathematics=mathematics)

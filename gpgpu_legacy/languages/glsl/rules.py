@@ -1,4 +1,4 @@
-"""What GLSL says otherwise than Cg: types, conversions, constructors and operators.
+"""GLSL's differences from Cg: types, conversions, constructors and operators.
 
 A matrix's items are its columns. The sections are of The OpenGL Shading Language 1.20.
 """
@@ -49,11 +49,11 @@ _BY_COMPONENT: Mapping[str, Callable[..., Vector]] = {
     "equal": Vector.equals, "notEqual": lambda a, b: ~a.equals(b), "not": lambda a: ~a,
 }  # fmt: skip
 _ONE_WIDTH = {"pow", "atan", "dot", "distance", "reflect", "faceforward"}
-"""Functions of vectors that take no scalar beside one."""
+"""Functions that take no scalar beside a vector."""
 
 
 class Rules(Evaluator):
-    """Evaluates functions of GLSL. version: 110, 120 or 130, or 100 of GLSL ES."""
+    """Evaluates functions of GLSL. version: such as 120; 100 is GLSL ES."""
 
     library = Library(__package__, _REFUSED)
     built_in = _TYPES
@@ -63,7 +63,7 @@ class Rules(Evaluator):
         super().__init__(unit, graph, _BY_COMPONENT)
 
     def type_named(self, name: c.TypeName) -> Type:
-        """The type of a name."""
+        """The type of a name; Fault for one that is unsigned."""
         if name.name.startswith(("uint", "uvec")):
             raise Fault(f"{name.name} cannot be compiled; {_NO_BITS}", name.at)
         return super().type_named(name)
@@ -71,7 +71,7 @@ class Rules(Evaluator):
     # Conversions (4.1.10) -------------------------------------------------------------------------
 
     def _widens(self, own: Type, kind: Type) -> bool:
-        """Whether a value becomes one of another type without being asked."""
+        """Whether a value is implicitly converted to another type."""
         return (
             self.version >= 120
             and isinstance(own, Numbers)
@@ -95,7 +95,7 @@ class Rules(Evaluator):
         raise Fault(f"{described(value)} does not become {kind} by itself; {expected}", at)
 
     def distance(self, own: Type, kind: Type) -> float:
-        """What a conversion costs where functions are chosen."""
+        """The cost of an implicit conversion where overloads are chosen."""
         if kind.kind in GENERIC:
             return inf if own.kind == "bool" else super().distance(own, kind)
         return 0 if own == kind else 1 if self._widens(own, kind) else inf
@@ -108,7 +108,7 @@ class Rules(Evaluator):
         return value
 
     def _balanced(self, a: Vector, b: Vector, what: str, at: Span) -> tuple[Vector, Vector]:
-        """Two values of one kind."""
+        """Two values, converted to one kind; Fault if they cannot be."""
         if a.kind != b.kind:
             if self.version < 120 or {a.kind, b.kind} != {"int", "float"}:
                 raise _odd(what, "convert one, as in float(i), and write 1.0 for 1", at, a, b)
@@ -143,7 +143,7 @@ class Rules(Evaluator):
         return self.graph.built(kind, numbers[:count])
 
     def _resized(self, kind: Type, value: Vector, numbers: Sequence[Vector]) -> list[Vector]:
-        """A number on the diagonal of a matrix, or another matrix on that of the unit matrix."""
+        """The numbers of a matrix from one number or another matrix; empty for other values."""
         high, wide = extents(value.type)
         if high * wide > 1 and not is_matrix(value.type):
             return []
@@ -159,7 +159,7 @@ class Rules(Evaluator):
     # Operators (5.9) ------------------------------------------------------------------------------
 
     def operate(self, operator: str, a: Vector, b: Vector, at: Span) -> Vector:
-        """An operator of two values."""
+        """Apply an operator to two values."""
         if at.file == c.BEFORE:
             return super().operate(operator, a, b, at)
         self.graph.at = at
@@ -169,8 +169,8 @@ class Rules(Evaluator):
             return ~a.equals(b) if operator == "^^" else super().operate(operator, a, b, at)
         a, b = self._balanced(a, b, operator, at)
         if operator in ("==", "!="):
-            if a.type != b.type:
-                raise _odd(operator, "expected one type", at, a, b)
+            if a.type != b.type or not len(a):
+                raise _odd(operator, "expected values of one type", at, a, b)
             same = reduce(and_, self.graph.join(*a.leaves()).equals(self.graph.join(*b.leaves())))
             return same if operator == "==" else ~same
         widths = {extents(value.type) for value in (a, b)}
@@ -186,7 +186,7 @@ class Rules(Evaluator):
         return replace(result, shape=a.shape or b.shape)
 
     def _product(self, a: Vector, b: Vector, at: Span) -> Vector:
-        """Of linear algebra; a vector is a column at the right, and a row at the left."""
+        """The product of linear algebra; a vector is a column on the right, a row on the left."""
         inner = length(a.type)
         if inner != extents(b.type)[1]:
             raise _odd("*", "expected fitting sizes", at, a, b)
@@ -231,7 +231,7 @@ class Rules(Evaluator):
     # Functions (6.1) ------------------------------------------------------------------------------
 
     def overloads(self, name: str) -> Sequence[c.Function]:
-        """The text's own functions of a name before the library's, which they may join."""
+        """The text's own functions of that name, and then the library's."""
         own = super().overloads(name)
         known = name in self.library.texts
         return [*own, *self.library.functions(name, own[0].at)] if known else own
@@ -239,7 +239,7 @@ class Rules(Evaluator):
     def chosen(
         self, functions: Sequence[c.Function], values: Sequence[Vector], call: c.Call
     ) -> c.Function:
-        """The function that a call means."""
+        """The function that a call means; Fault for vectors that do not fit each other."""
         function = super().chosen(functions, values, call)
         if function.at.file == c.BEFORE and call.at.file != c.BEFORE:
             widths = {len(v) for v in values if not v.shape}
@@ -248,7 +248,7 @@ class Rules(Evaluator):
         return function
 
     def call_method(self, name: c.Member, call: c.Call) -> Vector | None:
-        """`array.length()`."""
+        """The value of `array.length()`, GLSL's only method."""
         base = self.evaluate(name.base)
         if name.name != "length" or not isinstance(base.type, ArrayType) or call.arguments:
             raise _odd(f"{name.name}()", "only an array has length()", name.at, base)

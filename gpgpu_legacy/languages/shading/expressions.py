@@ -1,10 +1,11 @@
-"""Expressions of Cg, evaluated on a graph: names, operators, members, indices, conversions."""
+"""Expressions, evaluated on a graph: names, operators, members, indices, conversions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import isfinite
 from operator import add, and_, ge, gt, le, lt, mul, or_, sub, xor
 from typing import Any, cast
 
@@ -34,15 +35,15 @@ from gpgpu_legacy.languages.shading.types import (
 
 _LONGEST_ARRAY = 4096
 _MOST_CASES = 64
-"""Elements of which one is assigned to, at an index that depends on data."""
+"""The most elements from which an assignment chooses by an index that depends on data."""
 
 _MOST_NUMBERS = 2**16
-"""Of one value, such as an array of matrices."""
+"""The most numbers of one value, such as an array of matrices."""
 
 
 @dataclass(eq=False)
 class ShaderVariable:
-    """A declared name. Its value, of one type for good, is in the evaluator's `values`."""
+    """A declared name. Its value, whose type never changes, is in the evaluator's `values`."""
 
     name: str
     is_constant: bool
@@ -50,9 +51,10 @@ class ShaderVariable:
 
 @frozen
 class Assignable:
-    """What can be assigned to: a part of a variable, whose literals are places in it.
+    """A part of a variable that can be assigned to.
 
-    parts: at an index that depends on data several, each with its condition; else one, with 1.
+    parts: conditions, each with a vector whose literals are positions in the variable. An index
+    that depends on data gives several; else there is one, with the condition 1.
     """
 
     variable: ShaderVariable
@@ -79,7 +81,7 @@ class Expressions:
         self.scopes: list[dict[str, ShaderVariable]] = [{}]
         self.values: dict[ShaderVariable, Vector] = {}
         self.methods: dict[str, tuple[c.Function, ...]] = {}
-        """Of structs and interfaces, by their names."""
+        """The methods of structs and interfaces, by the type's name."""
 
     def evaluate(self, expression: c.Expression) -> Vector:
         """The value of an expression."""
@@ -110,7 +112,7 @@ class Expressions:
     def known(self, expression: c.Expression, what: str) -> int:
         """The value of an expression that must be an integer known at compile time."""
         numbers = self.scalar(expression, "int").constant
-        if numbers is None:
+        if numbers is None or not isfinite(numbers[0]):
             raise Fault(
                 f"{what} depends on data; "
                 "expected an integer that is known when the program is compiled",
@@ -177,7 +179,7 @@ class Expressions:
     # Structs --------------------------------------------------------------------------------------
 
     def sized(self, d: c.Declaration) -> Type:
-        """The type of what is declared here, and not given."""
+        """The type of a declaration; Fault for a type without a size."""
         kind = self.type_of(d)
         if is_open(kind):
             raise Fault(f"{d.name} is {kind}; give it a type with a size", d.at)
@@ -224,13 +226,13 @@ class Expressions:
         raise Fault(f"{described(value)} cannot become {kind}; expected {kind}", at)
 
     def constructed(self, kind: Type, values: Sequence[Vector], at: Span) -> Vector:
-        """`float4(…)`, or a braced initialiser: numbers in order."""
+        """The value of `float4(…)` or of a braced initialiser: its numbers in order."""
         is_list = isinstance(kind, StructType | ArrayType) and not is_matrix(kind)
         if len(values) == 1 and not is_list:
             return self.convert(values[0], kind, at)
         numbers = [x for v in values for part in v.leaves() for x in self.as_vector(part, at)]
         if isinstance(kind, ArrayType) and kind.length is None:
-            kind = replace(kind, length=len(numbers) // size(kind.item))
+            kind = replace(kind, length=len(numbers) // max(1, size(kind.item)))
         if len(numbers) != size(kind):
             raise Fault(f"{kind} is given {len(numbers)} numbers; expected {size(kind)}", at)
         left = iter(numbers)
@@ -254,7 +256,7 @@ class Expressions:
     # Places ---------------------------------------------------------------------------------------
 
     def place(self, expression: c.Expression) -> Assignable:
-        """What an expression assigns to."""
+        """The part of a variable that an expression names; Fault if it cannot be assigned to."""
         if isinstance(expression, c.Name):
             variable = self.find(expression)
             whole = self.values[variable]
@@ -287,7 +289,7 @@ class Expressions:
         return replace(place, parts=parts, at=at)
 
     def read(self, place: Assignable) -> Vector:
-        """The value of a part."""
+        """The value of a part of a variable."""
         whole = self.values[place.variable]
         cases = [(case, replace(x, literals=whole[x.literals].literals)) for case, x in place.parts]
         (_, chosen), *others = cases
@@ -296,7 +298,7 @@ class Expressions:
         return chosen
 
     def write(self, place: Assignable, value: Vector) -> None:
-        """Assign, after the conversion to the place's type."""
+        """Assign a value, converted to the part's type."""
         variable = place.variable
         if variable.is_constant:
             raise Fault(f"{variable.name} is const; only a variable can be assigned to", place.at)
@@ -315,7 +317,7 @@ class Expressions:
             self.values[variable] = replace(whole, literals=tuple(literals))
 
     def part(self, value: Vector, x: c.Member) -> Vector:
-        """The part of a value that `.name` is."""
+        """The part of a value that `.name` selects."""
         kind = value.type
         fields = [f.name for f in kind.fields] if isinstance(kind, StructType) else []
         self.graph.spend(len(fields) >> 7)
@@ -340,7 +342,7 @@ class Expressions:
     # Operators ------------------------------------------------------------------------------------
 
     def operate(self, operator: str, a: Vector, b: Vector, at: Span) -> Vector:
-        """An operator of two values; of matrices, element by element."""
+        """Apply an operator to two values; to matrices, element by element."""
         self.graph.at = at
         kind: Type | None = None
         for whole in (b, a):
@@ -454,7 +456,7 @@ class Expressions:
 
 
 def _fitting(own: Type, kind: Type) -> list[int]:
-    """Which numbers of a vector or a matrix become another one; none if it cannot be."""
+    """The positions of the numbers that a conversion takes; empty if there is no conversion."""
     (high, wide), (rows, columns) = extents(own), extents(kind)
     if high * wide == 1:
         return [0] * (rows * columns)
@@ -474,7 +476,7 @@ _WHOLE = {"bool", "int"}
 
 
 def of_kind(value: Vector, kind: str) -> Vector:
-    """Numbers as another kind: an int loses its fraction, a bool is whether it is not 0."""
+    """Numbers as another kind: an int has no fraction; a bool is 1 for any number but 0."""
     if kind == "int" and value.kind not in _WHOLE:
         value = _signed(value, value.graph.op("FLR", value.graph.op("ABS", value)))
     if kind == "bool" and value.kind != "bool":
@@ -488,7 +490,7 @@ def _signed(value: Vector, magnitude: Vector) -> Vector:
 
 
 def _quotient(a: Vector, b: Vector) -> Vector:
-    """A / b: of ints, without its fraction.
+    """The quotient a / b; for ints, without its fraction.
 
     A half is added to an int's magnitude first, so that an inexact reciprocal does not take the
     quotient below a whole number; magnitudes below 2^22 come out right.
@@ -502,7 +504,7 @@ def _quotient(a: Vector, b: Vector) -> Vector:
 
 
 def _remainder(a: Vector, b: Vector) -> Vector:
-    """A % b: of ints what `/` leaves over, of floats fmod, with the sign of a."""
+    """The remainder a % b, with the sign of a; for floats, fmod."""
     if {a.kind, b.kind} <= _WHOLE:
         return a - b * _quotient(a, b)
     g = a.graph
@@ -511,7 +513,12 @@ def _remainder(a: Vector, b: Vector) -> Vector:
 
 def _bits(operate: Callable[[int, int], int]) -> Callable[[Vector, Vector], Vector]:
     def known(a: Vector, b: Vector) -> Vector:
-        if not a.constant or not b.constant or not {a.kind, b.kind} <= _WHOLE:
+        if (
+            not a.constant
+            or not b.constant
+            or not {a.kind, b.kind} <= _WHOLE
+            or not isfinite(a.constant[0] + b.constant[0])
+        ):
             raise Fault(
                 "this operator works on bits; "
                 "only integers that are known when the program is compiled have bits",
@@ -523,7 +530,7 @@ def _bits(operate: Callable[[int, int], int]) -> Callable[[Vector, Vector], Vect
 
 
 def _number_of(value: Vector) -> Vector:
-    """A bool as an int."""
+    """The value; a bool becomes an int."""
     return value.of("int") if value.kind == "bool" else value
 
 

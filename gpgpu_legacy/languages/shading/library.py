@@ -1,4 +1,4 @@
-"""Standard libraries, which files library.cg define in Cg, and the operations that they call."""
+"""Standard libraries, defined in Cg in files library.cg, and the operations that they call."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from gpgpu_legacy.languages.shading.types import GENERIC, SamplerType, extents, 
 
 CG, DIRECT3D9, GLSL = "cg", "direct3d9", "glsl"
 MATHEMATICS = {CG: (), DIRECT3D9: ("library.direct3d9.cg",), GLSL: ("library.glsl.cg",)}
-"""What languages leave open, or define otherwise than one another: for each the files of functions
-in place of the shared library's. A text follows its own language, unless it is told another.
+"""Languages that define functions differently: for each the files of functions that replace the
+shared library's. A text follows its own language unless told otherwise.
 """
 
 _FUNCTION = re.compile(r"^\w+ (\w+)\([^{]*\{.*?\}$", re.DOTALL | re.MULTILINE)
@@ -29,9 +29,10 @@ _FUNCTION = re.compile(r"^\w+ (\w+)\([^{]*\{.*?\}$", re.DOTALL | re.MULTILINE)
 
 @frozen
 class Library:
-    """The functions of a language: those that all have, and its own, in library.cg of a package.
+    """The functions of a language: those that all have, and its own.
 
-    refused: functions that cannot be compiled, and why. mathematics: of MATHEMATICS.
+    package: its library.cg has the language's own functions. refused: patterns of functions that
+    cannot be compiled, and why. mathematics: a key of MATHEMATICS.
     """
 
     package: str
@@ -44,7 +45,7 @@ class Library:
         return _texts(self.package, self.mathematics)
 
     def functions(self, name: str, at: Span) -> tuple[Function, ...]:
-        """The functions of a name; none if there are none. Fault for one that is refused."""
+        """The functions of that name, maybe none; Fault for a name that is refused."""
         for pattern, why in self.refused.items():
             if re.fullmatch(pattern, name):
                 raise Fault(f"{name} cannot be compiled; {why}", at)
@@ -82,7 +83,7 @@ def operation(graph: Graph, name: str, *values: Vector) -> Vector:
 
 
 def _power(g: Graph, x: Vector, y: Vector) -> Vector:
-    """POW, whose base is no negative number; or products, as compilers make of x to the 2 to 4."""
+    """Compute x to the power y: by products for 2, 3 and 4, as compilers do it, else by POW."""
     x = x.smeared(max(len(x), len(y)))
     square = x * x
     products = {2.0: square, 3.0: square * x, 4.0: square * square}
@@ -98,7 +99,7 @@ def _transposed(g: Graph, m: Vector) -> Vector:
 
 
 def _product(g: Graph, a: Vector, b: Vector) -> Vector:
-    """Of matrices, or of a matrix and a row or a column."""
+    """The product of matrices, or of a matrix and a row or a column."""
     (rows, inner), (_, columns) = extents(a.type), extents(b.type)
     if not rows or not columns:
         raise Fault(f"mul is given {described(a)} and {described(b)}; expected matrices", g.at)
@@ -113,11 +114,17 @@ def _product(g: Graph, a: Vector, b: Vector) -> Vector:
 
 
 def _look_up(mnemonic: str, g: Graph, image: Vector, *at: Vector) -> Vector:
-    node, kind = image.literals[0] >> 1, image.type
+    kind = image.type
     assert isinstance(kind, SamplerType) and kind.target
+    return g.look_up(unit_of(g, image), kind.target, g.join(*at), mnemonic)
+
+
+def unit_of(g: Graph, sampler: Vector) -> int:
+    """The texture unit of a sampler; Fault for one that is bound to none."""
+    node = sampler.literals[0] >> 1
     if g.operations[node] is not SAMPLER:
         raise Fault("this sampler is bound to no texture; pass a uniform one", g.at)
-    return g.look_up(cast(int, g.keys[node]), kind.target, g.join(*at), mnemonic)
+    return cast(int, g.keys[node])
 
 
 _OPERATIONS: dict[str, Callable[..., Vector]] = {

@@ -52,14 +52,14 @@ MOST_UNITS = 8
 _BLANK = re.compile(r"\\[ \t\r]*(?:#[^\n]*)?\n|#[^\n]*")
 """The end of a line that is continued, and a comment."""
 
-_TOKEN = re.compile(r"-?[A-Za-z0-9_][A-Za-z0-9_.+]*|-?\.[0-9]+|\S")
+_TOKEN = re.compile(r"-?[0-9.]+[eE][+-]?[0-9]+\b|-?[A-Za-z0-9_][A-Za-z0-9_.+]*|-?\.[0-9]+|\S")
 
 
 def assemble(text: str, name: str = "texture environments") -> Program:
     """Assemble a text of texture environments.
 
-    Raises AssemblyError with a fault for each wrong line, and InputError for a text that is too
-    long. name: of the text in messages.
+    name: the text's name in messages. Raises AssemblyError with a fault for each wrong line, and
+    InputError for a text that is too long.
     """
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"{name} has {len(text)} characters; give at most {MOST_CHARACTERS}")
@@ -146,12 +146,12 @@ class _Line:
         return token
 
     def done(self) -> None:
-        """Nothing may follow."""
+        """Raise FaultError if anything follows."""
         if self.next:
             raise _unexpected(self.next, "expected the end of the line")
 
     def is_unclamped(self, *, first: bool) -> bool:
-        """Whether CLAMP_FRAGMENT_COLOR is FALSE."""
+        """Whether CLAMP_FRAGMENT_COLOR is FALSE. first: whether no unit comes before."""
         head = self.take()
         value = self.among(("TRUE", "FALSE"), head)
         self.done()

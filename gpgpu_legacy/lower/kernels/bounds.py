@@ -1,11 +1,11 @@
 """Proves loads and stores of a dispatch to be inside their arrays, whatever the data.
 
-The numbers of a dispatch are known: its work groups, its uniforms, and how long the buffers are. So
-an index computed from these, invocations and loop counters is a linear form (integers.py) of
-symbols with known ranges: of the work group, of the invocation, of a loop's trip. Its bounds are
-exact, or narrowed by the conditions that lead to the access. Any other integer, such as a loaded
-one, is a new symbol as wide as its type; so is one that may wrap around. Unproven accesses are
-checked at run time (lower/emit/llvm_kernel.py).
+The numbers of a dispatch are known: its work groups, its uniforms, and the buffers' lengths. So an
+index computed from these, invocations and loop counters is a linear form (integers.py) of symbols
+with known ranges: of the work group, of the invocation, of a loop's trip. Its bounds are exact, or
+narrowed by the conditions that lead to the access. Any other integer, such as a loaded one or one
+that may wrap around, is a new symbol as wide as its type. Unproven accesses are checked at run time
+(lower/emit/llvm_kernel.py).
 
 A loop is walked once. A variable that grows by a constant in each trip is its start plus that
 constant times the trip, and the condition bounds the trips; all other assigned variables are
@@ -37,10 +37,10 @@ from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 MOST_TERMS = 16
-"""Symbols of a form that are kept apart; for a longer form only the range is kept."""
+"""The most symbols in a form; of a longer form only the range is kept."""
 
 MOST_ELEMENTS = 2**31 - 2**24
-"""Up to here an index may be proven: native code then computes it as an int plus a distance in its
+"""Only indices below this can be proven: native code computes them as an int plus a distance in a
 row, which must not wrap around. Beyond, in buffers of 8 GB, each access is checked."""
 
 _WRAP = 2**32
@@ -71,7 +71,7 @@ def _unproven(
     lengths: tuple[tuple[str, int], ...],
     iterations: int,
 ) -> frozenset[int]:
-    """The same. uniforms: name, first value and step from run to run."""
+    """As unproven. uniforms: name, value in the first run, and step from run to run."""
     walk = BoundsWalk(numbered(kernel), groups, dict(lengths))
     iteration = walk.symbol(0, max(iterations - 1, 0))
     walk.uniforms = {name: LinearForm(base) + iteration * step for name, base, step in uniforms}
@@ -80,26 +80,26 @@ def _unproven(
 
 
 _Induction = dict[str, tuple[LinearForm, int]]
-"""A loop's numbers at its start and what each trip adds to them."""
+"""For a loop's variables: the value before the first trip, and the step of each trip."""
 
 _Guarded = tuple[Sequence[LinearForm], LinearForm]
-"""A number, and the facts under which it is that one."""
+"""Facts, and the form that a number has if they hold."""
 
 
 def _at(induction: _Induction, trip: LinearForm) -> dict[str, LinearForm]:
-    """The numbers in a trip."""
+    """The values of a loop's variables in a trip."""
     return {name: start + trip * step for name, (start, step) in induction.items()}
 
 
 class BoundsWalk(SymbolRanges):
     """Walks a kernel as an arbitrary invocation.
 
-    numbers: of the private integers that are known here. unproven: the numbers of the accesses so
-    far that may be outside their arrays. exactly: integers are taken not to wrap around.
+    numbers: the forms of the private integers here, by name. unproven: the numbers of the accesses
+    so far that may be outside their arrays. exactly: whether integers are taken not to wrap around.
     """
 
     def __init__(self, kernel: Kernel, groups: tuple[int, int], lengths: Mapping[str, int]) -> None:
-        """At the beginning of the kernel, where no variable is known."""
+        """Begin at the start of the kernel, where no variable is known."""
         super().__init__()
         self.kernel, self.lengths = kernel, lengths
         self.unproven: set[int] = set()
@@ -165,7 +165,7 @@ class BoundsWalk(SymbolRanges):
         if trips is None:
             induction, trips = {}, _UNBOUNDED
         self.put(_at(induction, self.symbol(0, trips)))
-        self.condition(loop.condition)  # which is evaluated after the last trip, too
+        self.condition(loop.condition)  # evaluated after the last trip, too
         ended = dict(self.numbers)
         if trips:
             self.put(_at(induction, self.symbol(0, trips - 1)))
@@ -174,7 +174,7 @@ class BoundsWalk(SymbolRanges):
         self.numbers = ended
 
     def put(self, numbers: Mapping[str, LinearForm]) -> None:
-        """New values of variables: any value of the type if the form may wrap around."""
+        """Give variables new values: any value of the type if the form may wrap around."""
         for name, form in numbers.items():
             kind = self.kinds[name]
             fits = self.is_within(form, *RANGES[kind.kind])
@@ -183,7 +183,10 @@ class BoundsWalk(SymbolRanges):
     def induction(
         self, inside: tuple[Statement, ...], before: Mapping[str, LinearForm]
     ) -> _Induction:
-        """The integers to which each trip adds the same number. before: the loop, their values."""
+        """The integers to which each trip adds the same number.
+
+        inside: the statements of a trip. before: the values of integers before the loop.
+        """
         nested = assigned_names(*(s for s in inside if isinstance(s, If | Loop)))
         steps: dict[str, int | None] = {}
         for statement in inside:
@@ -200,7 +203,7 @@ class BoundsWalk(SymbolRanges):
         }
 
     def step(self, statement: Assign) -> int | None:
-        """What an assignment in a loop adds to its variable, if that is the same each time."""
+        """The number that an assignment adds to its variable; None if that is not known."""
         if not _is_sum(statement.value) or not variable_names(statement) <= self.numbers.keys():
             return None
         self.exactly = True
@@ -209,12 +212,12 @@ class BoundsWalk(SymbolRanges):
         return None if change.terms else change.constant
 
     def trips(self, condition: Expression, induction: _Induction) -> int | None:
-        """The most trips of a loop, if that is known.
+        """The most trips of a loop; None if that is not known.
 
-        A trip is a symbol without bound at first, and no number wraps around. So the condition, at
-        most 0 as a form, gives the trips for which it can hold. Up to the trip after those, all
-        parts of the condition must then fit their types, so that nothing has in fact wrapped
-        around.
+        At first the trip is a symbol without bound, and numbers are taken not to wrap around. Each
+        fact of the condition, a form that is at most 0, then bounds the trips in which it can hold.
+        In these, and in the one after, all parts of the condition must fit their types: so none of
+        them has wrapped around.
         """
         trip = self.symbol(0, _UNBOUNDED)
         ((symbol, _),) = trip.terms
@@ -237,7 +240,7 @@ class BoundsWalk(SymbolRanges):
         if most == _UNBOUNDED:
             return None
         trips = max(0, most + 1)
-        # The forms are tried at both ends of the trips, between which they lie.
+        # A form lies between its values in the first trip and in the last.
         ends = [LinearForm(end) - trip for end in (0, trips)]
         fits = all(
             self.is_within(form + end * form.of(symbol), *RANGES[kind.kind])
@@ -249,7 +252,7 @@ class BoundsWalk(SymbolRanges):
     # Expressions ----------------------------------------------------------------------------
 
     def visit(self, expression: Expression) -> None:
-        """Look at the accesses of any expression."""
+        """Check the accesses in an expression of any type."""
         if expression.type.is_integer:
             self.number(expression)
         elif expression.type == BOOL:
@@ -258,7 +261,7 @@ class BoundsWalk(SymbolRanges):
             self.parts(expression)
 
     def parts(self, expression: Expression) -> None:
-        """Look at the accesses in the parts of an expression."""
+        """Check the accesses in an expression whose value is not needed."""
         match expression:
             case Element():
                 self.access(expression)
@@ -269,7 +272,7 @@ class BoundsWalk(SymbolRanges):
                     self.visit(part)
 
     def choose(self, expression: Choice) -> LinearForm | None:
-        """A number, or none, that is one of two."""
+        """The number that a choice gives; None if it gives no integer."""
         condition, *sides = expression.operands
         choices: list[_Guarded] = []
         for holds, side in zip(self.condition(condition), sides, strict=True):
@@ -281,7 +284,7 @@ class BoundsWalk(SymbolRanges):
         return self.either(choices) if choices else None
 
     def either(self, choices: Sequence[_Guarded]) -> LinearForm:
-        """A number that is one of these forms, each under its facts."""
+        """A form of a number that is one of these, each where its facts hold."""
         if len({form for _, form in choices}) == 1:
             return choices[0][1]
         ends: list[int] = []
@@ -291,7 +294,7 @@ class BoundsWalk(SymbolRanges):
         return self.symbol(min(ends), max(ends))
 
     def access(self, element: Element) -> None:
-        """Record an access that is not proven to be inside its array."""
+        """Record an access unless it is proven to be inside its array."""
         indices = [self.number(index) for index in element.operands]
         extents = element.array.extents or (self.lengths.get(element.array.name, 0),)
         flat, length = LinearForm(0), 1
@@ -303,7 +306,7 @@ class BoundsWalk(SymbolRanges):
             self.unproven.add(element.number)
 
     def condition(self, expression: Expression) -> Facts:
-        """The facts of a bool if it is true, and if it is false."""
+        """The facts that hold if a bool is true, and those if it is false."""
         match expression:
             case Constant(values=(value,)):
                 return Facts() if value else Facts((LinearForm(1),))  # 1 is never at most 0
@@ -376,14 +379,15 @@ class BoundsWalk(SymbolRanges):
         return self.anything(kind)
 
     def quotient(self, left: LinearForm, divisor: int) -> LinearForm:
-        """A symbol for the quotient of a number that is at least 0."""
+        """A symbol for the quotient of a number that is at least 0, with the facts about it."""
         if (left, divisor) not in self.quotients:
             low, high = self.range(left)
             symbol = self.symbol(max(low, 0) // divisor, high // divisor)
             self.quotients[left, divisor] = symbol
         quotient = self.quotients[left, divisor]
         rest = left - quotient * divisor
-        self.facts += -rest, rest - LinearForm(divisor - 1)
+        facts = -rest, rest - LinearForm(divisor - 1)
+        self.facts += (fact for fact in facts if fact not in self.facts)
         return quotient
 
     def identity(self, expression: Invocation) -> LinearForm:
@@ -399,7 +403,7 @@ class BoundsWalk(SymbolRanges):
         return self.fitted(group * self.kernel.local_size[axis] + local, UINT)
 
     def fitted(self, form: LinearForm, kind: Type) -> LinearForm:
-        """The form as a 32-bit number, which may have wrapped around."""
+        """The form as a 32-bit integer; any number of the type if it may wrap around."""
         if self.exactly:
             return form
         if len(form.terms) > MOST_TERMS:
@@ -414,7 +418,7 @@ class BoundsWalk(SymbolRanges):
         return self.anything(kind)
 
     def anything(self, kind: Type) -> LinearForm:
-        """Any number of a type."""
+        """A new symbol for any number of a type."""
         return self.symbol(*RANGES[kind.kind])
 
 
@@ -429,7 +433,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _is_sum(expression: Expression) -> bool:
-    """Whether a number is made by sums and products of variables, uniforms and literals."""
+    """Whether a number is made of sums and products of variables, uniforms and literals."""
     return all(map(_may_be_in_a_sum, parts(expression)))
 
 

@@ -1,11 +1,11 @@
 """The audit: each claim recomputed and given a verdict, by the functions in papers/derive/.
 
 A claim names a public function there. Its parameters are the claim's arguments, by name. A
-parameter that is called like one of MADE is made by that method of `Inputs`, of arguments of its
-own: `product` of a method, a size and a block, `cell` of a table, a series and a size.
+parameter whose name is in _MADE is made by the method of `Inputs` with that name, from arguments of
+its own: `product` from a method, a size and a block, `cell` from a table, a series and a size.
 
-An agreement means something only if another input would have made a difference: `turned` judges a
-claim again after the change of an input that it names.
+An agreement means something only if another input would have made a difference. So a claim names a
+change of an input, and `turned` judges it again after that change.
 """
 
 from __future__ import annotations
@@ -39,11 +39,14 @@ _MADE = {
         "steps",
     )
 }  # fmt: skip
-"""The methods of Inputs that make values for the parameters of these names; their arguments."""
+"""The methods of Inputs that make the parameters of these names, with their own parameters."""
 
 
 def _derivation(function: Callable[..., Value]) -> Derivation:
-    """A function of all inputs and a claim's arguments; TypeError for an argument without use."""
+    """The function, called with all inputs and the arguments of a claim.
+
+    It raises TypeError for an argument without use.
+    """
     own = {*signature(function).parameters}
     made = own & _MADE.keys()
     known = (own - made).union(*(_MADE[name] for name in made))
@@ -63,7 +66,7 @@ def _derivation(function: Callable[..., Value]) -> Derivation:
 
 @cache
 def derivations() -> Mapping[str, Derivation]:
-    """All of them, by name."""
+    """All functions that recompute claims, by name."""
     return {
         name: _derivation(member)
         for module in (equations, executed, machines, printed_numbers)
@@ -146,7 +149,7 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
 
 
 def _derive(inputs: Inputs, claim: Claim, of: Claim | Alternative) -> Value:
-    """The value of a claim or its alternative; InputError, with the claim's name, without one."""
+    """The value of a claim or an alternative; InputError, with the claim's name, for none."""
     name, over = of.derive or "", dict(of.over or {})
     try:
         value: Any = derivations()[name](inputs, **of.arguments)
@@ -157,9 +160,11 @@ def _derive(inputs: Inputs, claim: Claim, of: Claim | Alternative) -> Value:
             value = value.simplify() if hasattr(value, "simplify") else value
         if of.times != 1.0:
             value = value * of.times
-        if hasattr(value, "free_symbols"):  # of sympy's: a number, or a formula or fraction as text
+        if hasattr(value, "free_symbols"):  # sympy's numbers; else a formula or a fraction as text
             return float(value) if value.is_Float or value.is_Integer else str(value)
-    except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
+    except (
+        LookupError, TypeError, ValueError, ArithmeticError, AssertionError, StopIteration
+    ) as error:  # fmt: skip
         raise InputError(
             f"{inputs.paper.id} {claim.id}: {name} cannot be computed "
             f"({type(error).__name__}: {error}); check the claim's arguments and the cells that "
