@@ -394,8 +394,8 @@ def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[Me
     largest = max((region.element_bytes for region in regions), default=1)
     if line_bytes.bit_count() != 1 or line_bytes < largest:
         raise InputError(
-            f"a line of {line_bytes} bytes does not hold whole texels; give a power of two of at "
-            f"least {largest}, the plan's largest texel"
+            f"a line of {line_bytes} bytes does not hold whole elements; give a power of two of at "
+            f"least {largest}, the size of the plan's largest texel or number"
         )
     return tuple(regions)
 

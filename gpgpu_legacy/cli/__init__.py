@@ -24,6 +24,7 @@ from gpgpu_legacy.api.command.options import PROGRAM
 from gpgpu_legacy.errors import (
     GpgpuLegacyError,
     GpgpuLegacyWarning,
+    InputError,
     is_of_opengl,
     printable,
     reason_of,
@@ -70,6 +71,9 @@ def main() -> None:
             asked[option[2:]] = True
     debug = asked.pop("debug", False)
     try:
+        for name, value in asked.items():
+            if value is not True and (not value or value.startswith("-")):
+                raise InputError(f"--{name} has no value; give --{name} {ANYWHERE['--' + name][0]}")
         with plain_warnings(others=debug):
             status = app.main(words, prog_name=PROGRAM, standalone_mode=False, obj=asked)
         sys.stdout.flush()

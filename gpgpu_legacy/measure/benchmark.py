@@ -370,9 +370,9 @@ _REMEMBERED = 16
 class Benchmark:
     """Cases and their participants, which `measure` runs.
 
-    Raises InputError without a case, for inputs that do not fit, for two cases that results could
-    not tell apart, and for an unknown executor or library; ExecutorUnavailableError for a named
-    executor that cannot run here.
+    Raises InputError without a case, for cases of several machines, for inputs that do not fit, for
+    two cases that results could not tell apart, and for an unknown executor or library;
+    ExecutorUnavailableError for a named executor that cannot run here.
     """
 
     def __init__(
@@ -393,6 +393,8 @@ class Benchmark:
         """
         if not cases:
             raise InputError("there is nothing to measure; give one case at least")
+        if len({(case.machine.arithmetic, case.machine.exact) for case in cases}) > 1:
+            raise InputError("cases differ in arithmetic or in exact; measure them one by one")
         self.has_reference, self.call, self.rounds, self.seed = has_reference, call, rounds, seed
         self.memory: dict[object, Any] = {}
         groups: dict[str, list[_Subject]] = {}

@@ -129,7 +129,7 @@ def test_the_verdict_by_hand(tmp_path: Path) -> None:
         (("--block", "0"), "it must be at least 1"),
         (("--in-flight", "65537"), "in_flight is 65537; it must be at most 65536"),
         (("--from", "{tmp}/x.json", "--size", "4"), "leave --size out"),
-        (("--cache", "64,direct,8B"), "does not hold whole texels"),
+        (("--cache", "64,direct,8B"), "does not hold whole elements"),
     ],
 )  # fmt: skip
 def test_bad_input_of_the_table_is_one_line(
