@@ -11,7 +11,7 @@ import pytest
 from drawing import EXACT, assert_same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from products import F32, random_operands
+from products import random_operands
 
 from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
@@ -139,8 +139,8 @@ def hardware(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def assert_as_the_reference(walk: Walk, group: GroupShape | None, operands: dict[str, F32]) -> None:
-    plan = walk.plan()
+def assert_as_the_reference(plan: Plan, group: GroupShape | None) -> None:
+    operands = random_operands(plan)
     machine = Machine(exact=True, denormals=False, tuning=Tuning(group=group))
     found = COMPUTE.run(plan, operands, machine).outputs["C"]
     assert_same_bits(found, NUMPY.run(plan, operands, EXACT).outputs["C"])
@@ -151,7 +151,7 @@ def assert_as_the_reference(walk: Walk, group: GroupShape | None, operands: dict
 @settings(max_examples=3)
 @given(WALKS)
 def test_walks_through_textures_of_every_layout(group: GroupShape | None, walk: Walk) -> None:
-    assert_as_the_reference(walk, group, random_operands(walk.plan()))
+    assert_as_the_reference(walk.plan(), group)
 
 
 @pytest.mark.parametrize(("transposed", "steps"), list(zip(TRANSPOSED, (1, 8, 8, 1), strict=True)))
@@ -163,7 +163,7 @@ def test_aligned_texels_are_fetched_four_at_a_time(
     for skipped, spare, aligned in (((0, 4), (0, 4), True), ((2, 1), (2, 3), False)):
         walk = Walk(32, 16, 32 // steps, steps, transposed, skipped, spare)
         hardware.clear()
-        assert_as_the_reference(walk, group, random_operands(walk.plan()))
+        assert_as_the_reference(walk.plan(), group)
         assert ("= quads" in hardware[-1]) is aligned
 
 
@@ -179,14 +179,8 @@ def test_loops_that_stage_textures_of_one_and_of_four_channels() -> None:
         for _ in range(steps):
             lines += [f"TEX texel, at, texture[{unit}], RECT;", "MAD sum, texel, sum, texel;"]
             lines.append("ADD at, at, { 1, 0, 0, 0 };")
-    program = "\n".join([*lines, "MOV result.color, sum;", "END"])
     down = [(0.5, n * y) for _, y in CORNERS]
-    p.draw(program, {0: one, 1: four}, into=into, texcoords={0: down})
-    p.output("sums", into)
-    plan = p.plan()
-    machine = Machine(
-        exact=True, denormals=False, tuning=Tuning(group=GroupShape((8, 8), 4, 4, 8, 8, 4))
-    )
-    operands = random_operands(plan)
-    found = COMPUTE.run(plan, operands, machine).outputs["sums"]
-    assert_same_bits(found, NUMPY.run(plan, operands, EXACT).outputs["sums"])
+    p.draw("\n".join([*lines, "MOV result.color, sum;", "END"]), {0: one, 1: four}, into=into,
+           texcoords={0: down})  # fmt: skip
+    p.output("C", into)
+    assert_as_the_reference(p.plan(), GroupShape((8, 8), 4, 4, 8, 8, 4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Barrier
 from time import sleep
@@ -167,22 +167,23 @@ def test_the_estimate_of_a_plan_is_what_it_takes(
 # Threads ---------------------------------------------------------------------------------------
 
 
-def test_all_pieces_are_done_once_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def four_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(workers, "thread_count", lambda: 4)
     workers._pool_of.cache_clear()
+    yield
+    workers._pool_of.cache_clear()
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_all_pieces_are_done_once_by_threads() -> None:
     done: list[int] = []
-    try:
-        workers.share_out(lambda _, piece: done.append(piece), 100)
-    finally:
-        workers._pool_of.cache_clear()
+    workers.share_out(lambda _, piece: done.append(piece), 100)
     assert sorted(done) == list(range(100))
 
 
-def test_an_error_of_a_thread_is_raised_when_no_other_one_works(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(workers, "thread_count", lambda: 4)
-    workers._pool_of.cache_clear()
+@pytest.mark.usefixtures("four_threads")
+def test_an_error_of_a_thread_is_raised_when_no_other_one_works() -> None:
     all_there, done = Barrier(4), list[int]()
 
     def task(worker: int, piece: int) -> None:
@@ -192,9 +193,6 @@ def test_an_error_of_a_thread_is_raised_when_no_other_one_works(
         sleep(0.05)
         done.append(piece)
 
-    try:
-        with pytest.raises(ValueError, match=r"[0-3]"):
-            workers.share_out(task, 4)
-        assert len(done) == 3
-    finally:
-        workers._pool_of.cache_clear()
+    with pytest.raises(ValueError, match=r"[0-3]"):
+        workers.share_out(task, 4)
+    assert len(done) == 3
