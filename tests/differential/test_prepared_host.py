@@ -24,7 +24,6 @@ from gpgpu_legacy.runtime.executor import Executor, find_executor
 
 JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 HOST = pytest.mark.parametrize("executor", [NUMPY, JIT], ids=["numpy", "jit"])
-DRAWN = "gl-compute", "gl-raster"
 TABLES = pytest.mark.parametrize("tables", [False, True], ids=["passes", "tables"])
 
 
@@ -67,9 +66,7 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
     assert len(loads) == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["numpy", "jit", *(pytest.param(n, marks=pytest.mark.gl) for n in DRAWN)]
-)
+@pytest.mark.parametrize("name", ["numpy", "jit", "gl-compute", "gl-raster"])
 def test_padding_is_zero_and_results_are_arrays_of_their_own(
     ready: Callable[[str], Executor], name: str
 ) -> None:
