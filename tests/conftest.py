@@ -62,17 +62,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def quiet_machine() -> Iterator[None]:
-    """Report no other work on the machine: its own tests would make measurements warn."""
+def usual_machine() -> Iterator[None]:
+    """Report no other work on the machine: its own tests would make measurements warn.
+
+    Fill memory that nobody wrote with a pattern, whatever the driver hands out.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OtherWork, "share", lambda _: 0.0)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def unwritten_memory() -> Iterator[None]:
-    """Fill memory that nobody wrote with a pattern, whatever the driver hands out."""
-    with pytest.MonkeyPatch.context() as patch:
         patch_memory(patch)
         yield
 

@@ -28,7 +28,6 @@ from products import (
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product, products
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.plan import Plan
@@ -125,9 +124,6 @@ def test_eight_bit_products(ready: Ready, name: str, high: float) -> None:
             assert_same_bits(found, expected)
         assert (found <= expected).all()
         assert (expected - found <= shape[1] / 255 + 1e-6).all()
-
-
-ROUNDING = [arithmetic for arithmetic in ARITHMETICS.values() if arithmetic.rounds]
 
 
 # Dispatched --------------------------------------------------------------------------------------

@@ -169,16 +169,14 @@ def test_aligned_texels_are_fetched_four_at_a_time(
 
 @pytest.mark.usefixtures("hardware")
 def test_loops_that_stage_textures_of_one_and_of_four_channels() -> None:
-    n, steps = 32, 16
-    p = PlanBuilder("two loops")
+    p, n = PlanBuilder("two loops"), 32
     one, four = p.input("one", n, n + 1), p.input("four", n, 4 * n, packing="image")
     into = p.texture("sums", n, n, format="rgba32f", initial=0.0)
     lines = ["!!ARBfp1.0", "TEMP at, texel, sum;", "MOV sum, 0;"]
     for unit in range(2):  # the first begins beside a multiple of four
         lines.append(f"ADD at, fragment.texcoord[0], {{ {1 - unit}, 0, 0, 0 }};")
-        for _ in range(steps):
-            lines += [f"TEX texel, at, texture[{unit}], RECT;", "MAD sum, texel, sum, texel;"]
-            lines.append("ADD at, at, { 1, 0, 0, 0 };")
+        look_up = f"TEX texel, at, texture[{unit}], RECT;"
+        lines += [look_up, "MAD sum, texel, sum, texel;", "ADD at, at, { 1, 0, 0, 0 };"] * 16
     down = [(0.5, n * y) for _, y in CORNERS]
     p.draw("\n".join([*lines, "MOV result.color, sum;", "END"]), {0: one, 1: four}, into=into,
            texcoords={0: down})  # fmt: skip
