@@ -67,9 +67,7 @@ def _check_indices(tree: Any, known: Set[str]) -> None:
             "it so: --lenient",
             tree.index.at,
         )
-    for part in (
-        tree if isinstance(tree, tuple) else c.parts_of(tree) if hasattr(tree, "at") else ()
-    ):
+    for part in c.parts_of(tree):
         _check_indices(part, known)
 
 
