@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence, Sized
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
@@ -382,7 +383,7 @@ class Pipeline(PlanBuilder):
 
         named = {name: more.pop(name) for name in [*more] if name in self.operands}
         machine, options = with_machine(more.pop("machine", None), more)
-        known = {*signature(verb).parameters, *How.__annotations__} - {"p", "how"}
+        known = {*_parameters(verb), *How.__annotations__} - {"p", "how"}
         for name in options:
             if name not in known:
                 inputs_ = ", ".join(self.operands) or "none"
@@ -403,6 +404,11 @@ class Pipeline(PlanBuilder):
         from gpgpu_legacy.api.dump import dump
 
         return dump(self.plan(), Path(folder), exact=exact)
+
+
+@cache
+def _parameters(verb: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(signature(verb).parameters)
 
 
 def _check_name(name: str) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -126,6 +127,7 @@ class Counts(Additive):
 ADDITIVE = Counts.__match_args__
 
 
+@lru_cache(maxsize=64)
 def count_plan(plan: Plan) -> Counts:
     """Count a whole plan.
 

@@ -18,7 +18,7 @@ from itertools import chain, cycle, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.decorators import frozen, hashed_once
 from gpgpu_legacy.errors import InputError, PlanError, counted, described
 from gpgpu_legacy.isa.program import (
     Attribute,
@@ -356,6 +356,7 @@ Step = Pass | Repeat | Until
 P = TypeVar("P", FragmentPass, CopyPass, ClearPass, ComputePass)
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
@@ -444,7 +445,7 @@ class Plan:
         """The number of passes that run, of all kinds."""
         return sum(count for count, _ in self.weighted_passes())
 
-    @property
+    @cached_property
     def texture_bytes(self) -> int:
         """Bytes of all textures, framebuffers among them."""
         return sum(texture.size_bytes for texture in self.textures)

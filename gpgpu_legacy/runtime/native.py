@@ -10,9 +10,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -42,7 +40,7 @@ from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, Unsupport
 from gpgpu_legacy.lower.machine_code import COMPILING, TargetProcessor, Words, this_processor
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.plan.textures import Texture, TextureKind
-from gpgpu_legacy.runtime.workers import worker_pool
+from gpgpu_legacy.runtime.workers import Task, start
 
 MOST_CODES = 64
 """The number of unused pieces of code that are kept in memory."""
@@ -236,17 +234,15 @@ class _Crew:
         self.words = np.zeros(layout.DOOR_WORDS, np.int64)
         self.words[layout.DOOR_PAUSE_AT] = pause_address()
         self.busy = Lock()
-        self._there: list[Future[object]] = []
+        self._there: list[Task] = []
 
     def lead(self, loop: ScheduleCode, header: Words, members: Words) -> None:
         """Run a schedule with as many threads as it has words for."""
-        door, pool = self.words, worker_pool()
-        self._there = [worker for worker in self._there if not worker.done()]
-        missing = len(members) - 1 - len(self._there) if pool else 0
-        with suppress(RuntimeError):  # Python ends, and with it the pool
-            for _ in range(missing):
-                assert pool is not None
-                self._there.append(pool.submit(loop.serve, door.ctypes.data))
+        door = self.words
+        serve = partial(loop.serve, door.ctypes.data)
+        self._there = [task for task in self._there if not task.has_ended()]
+        while len(self._there) < len(members) - 1 and (task := start(serve)):
+            self._there.append(task)
         door[layout.JOB], door[layout.FIRST_MEMBERS] = header.ctypes.data, members.ctypes.data
         door[layout.STRIDE], door[layout.HELPERS] = members.strides[0], len(members) - 1
         loop.lead(door.ctypes.data)

@@ -1,27 +1,77 @@
 """The worker threads of this process.
 
-A process has one pool, started when it is first needed; a thread that distributes work takes part
-in it. So when several threads run plans at once and the pool is busy, each of them still
-progresses. A forked child, which has none of its parent's threads, starts its own pool.
+A process has one pool, started when it is first needed. A thread that needs the result of a task
+runs the task itself if no worker has begun it. So when several threads run plans at once and the
+pool is busy, each of them still progresses. A forked child, which has none of its parent's threads,
+starts its own pool.
+
+A task is a function and two locks; `concurrent.futures` takes about twice as long to hand one over.
 """
 
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import count
-from threading import Event, Lock
-from typing import ParamSpec
+from queue import SimpleQueue
+from threading import Lock, Thread
 
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.runtime.devices import thread_count
 
-P = ParamSpec("P")
-
 _LOCK = held_across_forks(Lock())
+
+
+class Task:
+    """Work that one thread does, once: a worker, or whoever needs its result first."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        """work: what to call. It must not wait for other tasks."""
+        self._work = work
+        self._error: BaseException | None = None
+        self._claim, self._running = Lock(), Lock()
+        self._running.acquire()
+
+    def take(self) -> bool:
+        """Whether nobody has begun it. If so, no worker will."""
+        return self._claim.acquire(blocking=False)
+
+    def run(self) -> None:
+        """Do the work, unless somebody has begun it."""
+        if self.take():
+            try:
+                self._work()
+            except BaseException as error:  # whoever waits gets it
+                self._error = error
+            finally:
+                self._running.release()
+
+    def has_ended(self) -> bool:
+        """Whether the work is done or has failed."""
+        return not self._running.locked()
+
+    def error(self) -> BaseException | None:
+        """What the work raised, once it has ended; somebody must have begun it."""
+        with self._running:
+            return self._error
+
+    def finish(self) -> None:
+        """Return when the work is done. Raises what it raised."""
+        self.run()
+        if error := self.error():
+            raise error
+
+
+def start(work: Callable[[], object]) -> Task | None:
+    """Let a worker do it. None if there are no workers, or if this thread must not start any."""
+    with _LOCK, suppress(FloatingPointError):
+        if pool := _pool_of(os.getpid()):
+            pool.tasks.put(task := Task(work))
+            return task
+    return None
 
 
 def share_out(task: Callable[[int, int], object], pieces: int) -> None:
@@ -30,11 +80,6 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
     worker: a number below `thread_count()`, which no two calls have at the same time. Tasks must
     not distribute work themselves. Raises a task's error when all have ended.
     """
-    helpers = min(thread_count(), pieces) - 1
-    if helpers < 1:
-        for piece in range(pieces):
-            task(0, piece)
-        return
     numbers = count()  # an iterator written in C, which threads may share
 
     def work(worker: int) -> None:
@@ -43,51 +88,45 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
                 return
             task(worker, piece)
 
-    pool = worker_pool()
-    if pool is None:
-        work(0)
-        return
-    others = [pool.submit(work, worker) for worker in range(1, helpers + 1)]
+    helpers = range(1, min(thread_count(), pieces))
+    others = [other for worker in helpers if (other := start(partial(work, worker)))]
     try:
         work(0)
-    finally:
-        begun = [other for other in others if not other.cancel()]  # the rest has nothing to do
-        wait(begun)
-        for other in begun:
-            other.result()
+    finally:  # whoever has not begun has nothing to do
+        errors = [other.error() for other in others if not other.take()]
+        for error in filter(None, errors):
+            raise error
 
 
-class Started:
-    """A task for a worker; if none has begun it, the waiting thread runs it."""
+class _Pool:
+    """Threads that take tasks from a queue until they take None."""
 
-    def __init__(self, task: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> None:
-        """Begin task(*arguments) on a worker, if there are any.
-
-        The caller calls `finish`, once; tasks must not wait.
-        """
-        self._task, pool = partial(task, *arguments, **keywords), worker_pool()
-        self._future: Future[object] | None = None
-        if pool is not None:
-            with suppress(RuntimeError):  # Python ends, and with it the pool
-                self._future = pool.submit(self._task)
-
-    def finish(self) -> None:
-        """Return when the task has ended. Raises what it raised."""
-        if self._future is None or self._future.cancel():
-            self._task()
-        else:
-            self._future.result()
+    def __init__(self, size: int) -> None:
+        """Start so many threads. Raises RuntimeError or MemoryError if the system refuses one."""
+        self.tasks: SimpleQueue[Task | None] = SimpleQueue()
+        threads: list[Thread] = []
+        weakref.finalize(self, _stop, self.tasks, threads)  # also when Python ends
+        for _ in range(size):
+            thread = Thread(target=_serve, args=(self.tasks,), name="gpgpu-legacy", daemon=True)
+            thread.start()
+            threads.append(thread)
 
 
-def worker_pool() -> ThreadPoolExecutor | None:
-    """The pool of this process; None without threads, or if this thread must not start any."""
-    with _LOCK, suppress(FloatingPointError):
-        return _pool_of(os.getpid())
-    return None
+def _serve(tasks: SimpleQueue[Task | None]) -> None:
+    while task := tasks.get():
+        task.run()
+        del task  # and what it refers to, while this thread waits
+
+
+def _stop(tasks: SimpleQueue[Task | None], threads: list[Thread]) -> None:
+    for _ in threads:
+        tasks.put(None)
+    for thread in threads:
+        thread.join()
 
 
 @lru_cache(maxsize=1)
-def _pool_of(_: int) -> ThreadPoolExecutor | None:
+def _pool_of(_: int) -> _Pool | None:
     """The pool of the process of that number; None if the system refuses threads.
 
     All threads are started now. If one could not be started later, its work would run on another
@@ -99,14 +138,6 @@ def _pool_of(_: int) -> ThreadPoolExecutor | None:
 
     if not thread_keeps_denormals():
         raise FloatingPointError
-    helpers, gate = max(1, thread_count() - 1), Event()
-    pool = ThreadPoolExecutor(helpers, "gpgpu-legacy")
-    try:
-        for _ in range(helpers):
-            pool.submit(gate.wait)
-    except (RuntimeError, MemoryError):  # "can't start new thread"
-        pool.shutdown(wait=False, cancel_futures=True)
-        return None
-    finally:
-        gate.set()
-    return pool
+    with suppress(RuntimeError, MemoryError):  # "can't start new thread"
+        return _Pool(max(1, thread_count() - 1))
+    return None

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from threading import Event, get_ident
 
 import pytest
 
 from gpgpu_legacy.runtime import workers
-from gpgpu_legacy.runtime.workers import Started
+from gpgpu_legacy.runtime.workers import Task
+
+
+def started(work: Callable[[], object]) -> Task:
+    task = workers.start(work)
+    assert task
+    return task
 
 
 def test_a_task_runs_once_whoever_does_it() -> None:
     done: list[int] = []
-    for task in [Started(done.append, n) for n in range(200)]:
+    for task in [started(partial(done.append, n)) for n in range(200)]:
         task.finish()
     assert sorted(done) == list(range(200))
 
@@ -22,9 +30,14 @@ def test_whoever_waits_does_what_no_worker_has_begun(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(workers, "thread_count", lambda: 2)
     workers._pool_of.cache_clear()
     gate, running, by = Event(), Event(), list[int]()
-    first = Started(lambda: (running.set(), gate.wait(60)))
+
+    def hold() -> None:
+        running.set()
+        gate.wait(60)
+
+    first = started(hold)
     assert running.wait(60)
-    Started(lambda: by.append(get_ident())).finish()
+    started(lambda: by.append(get_ident())).finish()
     assert by == [get_ident()]
     gate.set()
     first.finish()
@@ -32,6 +45,6 @@ def test_whoever_waits_does_what_no_worker_has_begun(monkeypatch: pytest.MonkeyP
 
 
 def test_what_a_task_raises_comes_to_whoever_waits() -> None:
-    task = Started(int, "no number")
+    task = started(partial(int, "no number"))
     with pytest.raises(ValueError, match="no number"):
         task.finish()

@@ -11,8 +11,8 @@ copy in the host's memory, and for drivers without mapped memory.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,26 +22,22 @@ from gpgpu_legacy.runtime.gl.egl import memory_at
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import GlName
 from gpgpu_legacy.runtime.prepared import F32
-from gpgpu_legacy.runtime.workers import Started
+from gpgpu_legacy.runtime.workers import Task, start
 
 Bytes = NDArray[np.uint8]
 
-SLOTS, SLOT_BYTES = 12, 4 << 20
+SLOTS, SLOT_BYTES = 6, 8 << 20
 """The mapped memory of a context. Mapping costs a quarter of a millisecond per megabyte, once."""
 
-LEAST_PIECE_BYTES = 2 << 20
-"""A smaller piece is copied faster than a thread starts."""
-
-PIECES = 4
+PIECES, LEAST_PIECE_BYTES = 4, 2 << 20
 """The least number of pieces of a transfer, unless they would be too small: one piece is copied
-while another is fetched.
+while another is fetched. A smaller piece is copied faster than threads wake.
 """
 
-COPYING = 8
-"""The pieces that threads copy at the same time; memory is no faster with more."""
+PART_BYTES = 2 << 20
+"""What a thread copies at a time: then it waits some 50 µs for Python's global lock."""
 
-TOGETHER_BYTES = 4 << 20
-"""Of an array up to this size the caller's thread copies every other piece: others start slowly."""
+_EMPTYING = 2  # slots from which threads copy at the same time; the device fills the others
 
 _WAIT_NS = 10**9
 
@@ -73,12 +69,12 @@ class _Slot:
     def __init__(self, memory: Bytes, offset: int) -> None:
         self.memory, self.offset = memory, offset
         self.fence: int | None = None
-        self.copying: Started | None = None
+        self.copying: Sequence[Task] = ()
 
     def end_copying(self) -> None:
-        copying, self.copying = self.copying, None
-        if copying is not None:
-            copying.finish()
+        copying, self.copying = self.copying, ()
+        for task in copying:
+            task.finish()
 
 
 class MappedStaging(DriverStaging):
@@ -115,19 +111,14 @@ class MappedStaging(DriverStaging):
     def send(self, values: F32, target: GlBuffer) -> None:
         """See DriverStaging."""
         source = values.reshape(-1).view(np.uint8)
-        copied: deque[tuple[int, _Slot, slice]] = deque()  # begun on other threads, by number
-        ahead = min(COPYING, len(self._slots) - 1)
-        for number, piece in enumerate(self._pieces(len(source))):
-            if copied and number - copied[0][0] == ahead:
-                self._hand_over(*copied.popleft()[1:], target)
-            slot = self._free_slot()
-            part, here = source[piece], _is_copied_here(number, len(source))
-            slot.copying = _copying(slot.memory[: len(part)], part, here=here)
-            if slot.copying is None:
-                self._hand_over(slot, piece, target)
-            else:
-                copied.append((number, slot, piece))
-        for _, slot, piece in copied:
+        copied: deque[tuple[_Slot, slice]] = deque()  # begun on other threads
+        for piece in self._pieces(len(source)):
+            if len(copied) == len(self._slots) - 1:
+                self._hand_over(*copied.popleft(), target)
+            slot, part = self._free_slot(), source[piece]
+            slot.copying = _copying(slot.memory[: len(part)], part)
+            copied.append((slot, piece))
+        for slot, piece in copied:
             self._hand_over(slot, piece, target)
 
     def _hand_over(self, slot: _Slot, piece: slice, target: GlBuffer) -> None:
@@ -141,26 +132,26 @@ class MappedStaging(DriverStaging):
         """See DriverStaging."""
         target = values.reshape(-1).view(np.uint8)
         self._context.barrier()
-        filled: deque[tuple[_Slot, slice, bool]] = deque()
-        ahead = max(1, len(self._slots) - COPYING)
-        for number, piece in enumerate(self._pieces(len(target))):
+        filled: deque[tuple[_Slot, slice]] = deque()
+        ahead = max(1, len(self._slots) - _EMPTYING)
+        for piece in self._pieces(len(target)):
             if len(filled) == ahead:
                 self._take(target, *filled.popleft())
             slot = self._free_slot()
             size = piece.stop - piece.start
             self._copy(source.glo, piece.start, self._buffer, slot.offset, size)
             self._mark(slot)
-            filled.append((slot, piece, _is_copied_here(number, len(target))))
+            filled.append((slot, piece))
         while filled:
             self._take(target, *filled.popleft())
         for slot in self._slots:
             slot.end_copying()
 
-    def _take(self, target: Bytes, slot: _Slot, piece: slice, here: bool) -> None:
-        """Copy what the device has put into a slot. here: whether on this thread."""
+    def _take(self, target: Bytes, slot: _Slot, piece: slice) -> None:
+        """Let threads copy what the device has put into a slot."""
         self._await(slot)
         part = target[piece]
-        slot.copying = _copying(part, slot.memory[: len(part)], here=here)
+        slot.copying = _copying(part, slot.memory[: len(part)])
 
     def _pieces(self, size: int) -> Iterator[slice]:
         most = min(self._slot_bytes, max(LEAST_PIECE_BYTES, -(-size // PIECES)))
@@ -208,14 +199,15 @@ def mapped_staging(context: GlContext) -> DriverStaging:
     return MappedStaging.mapped(context, SLOTS, SLOT_BYTES) or DriverStaging(context)
 
 
-def _is_copied_here(number: int, size: int) -> bool:
-    """Whether this thread copies the piece of that number. size: of the whole array."""
-    return size <= TOGETHER_BYTES and number % 2 == 1
-
-
-def _copying(target: Bytes, source: Bytes, *, here: bool) -> Started | None:
-    """Copy a piece on this thread if it is small or `here`; else let another one begin."""
-    if not here and len(source) >= LEAST_PIECE_BYTES:
-        return Started(np.copyto, target, source)
-    np.copyto(target, source)
-    return None
+def _copying(target: Bytes, source: Bytes) -> list[Task]:
+    """Let threads copy a piece, at least two; a small one is copied on this thread."""
+    tasks, size = [], len(source)
+    count = max(2, size // PART_BYTES) if size >= LEAST_PIECE_BYTES else 1
+    for number in range(count):
+        part = slice(number * size // count, (number + 1) * size // count)
+        copy = partial(np.copyto, target[part], source[part])
+        if count > 1 and (task := start(copy)):
+            tasks.append(task)
+        else:
+            copy()
+    return tasks
