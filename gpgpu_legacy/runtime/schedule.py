@@ -38,6 +38,7 @@ from gpgpu_legacy.runtime.native import (
     vector_lanes,
     words_of,
 )
+from gpgpu_legacy.runtime.workers import Task, start
 
 MOST_PASSES = 32
 """The most passes of a stage; memory stops being the limit with far fewer."""
@@ -54,6 +55,8 @@ _LINE = 8  # words
 
 ENDLESS = 1 << 40
 """More rows, or columns, than there are."""
+
+_ROW_BYTES, _COPIED_ROWS = 1 << 15, 8  # of arrays that are copied: of a row, and in an item
 
 
 @frozen
@@ -329,3 +332,76 @@ def shape_of(
     texel_bytes = sum(plane.itemsize for name in names for plane in textures[name].planes)
     work = max(1, *(member.work // (around.width * around.height) for member in members))
     return stage_of(around, texel_bytes, work, thread_count(), vector_lanes())
+
+
+class PieceCopies:
+    """Copies of pieces of an array, in their order. Each waits until it may begin.
+
+    A piece is a pass of the loop, and some of its rows an item. A counter behind those of the
+    pieces tells how many of them may begin.
+    """
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        """sizes: of the pieces, in bytes."""
+        self._loop, count = schedule_code(), len(sizes)
+        self._task: Task | None = None
+        rows = np.array(sizes) // _ROW_BYTES
+        self._parts = -(-rows // _COPIED_ROWS)
+        number = np.repeat(np.arange(count), self._parts)
+        firsts = (np.cumsum(self._parts) - self._parts)[number]
+        low = (np.arange(len(number)) - firsts) * _COPIED_ROWS
+        self._items = items = np.zeros((len(number), layout.ITEM_WORDS), np.int64)
+        items[:, layout.LOW] = low
+        items[:, layout.HIGH] = np.minimum(low + _COPIED_ROWS, rows[number])
+        items[:, layout.STAGE] = items[:, layout.COUNTER] = number
+        items[:, [layout.RIGHT, layout.RING, layout.AWAITED]] = 1
+        items[:, layout.START], items[:, layout.BASE] = count, number + 1
+        self._ended = np.zeros((count + 1, layout.ENDED_WORDS), np.int64)
+        # The thread that waits for the pieces copies none.
+        threads = max(1, min(thread_count() - 1, len(items)))
+        length = -(-layout.COPY_WORDS // _LINE) * _LINE + _LINE
+        self._words = np.zeros((threads, count, length), np.int64)
+        same = _ROW_BYTES, _ROW_BYTES, 4, 4, _ROW_BYTES // 4, 1
+        self._words[..., layout.MATRIX_ROW : layout.COPY_WORDS] = same
+        self._members = np.zeros((threads, count, layout.MEMBER_WORDS), np.int64)
+        self._members[..., layout.CODE], self._members[..., layout.TOGETHER] = self._loop.copy, 1
+        numbers = np.arange(threads * count).reshape(threads, count)
+        self._members[..., layout.WORDS] = self._words.ctypes.data + numbers * 8 * length
+        self._header = np.zeros(layout.HEADER_WORDS, np.int64)
+        self._header[layout.LIMIT :] = (
+            len(items), len(items), 1, 1, count, count, 0, ENDLESS, ENDLESS, 0, ENDLESS,
+            items.ctypes.data, self._ended.ctypes.data, pause_address(),
+        )  # fmt: skip
+
+    def start(self, pieces: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint8]]]) -> Task | None:
+        """Let workers wait for the first piece; None if there are none.
+
+        pieces: target and source of each.
+        """
+        if self._task is not None:
+            self._task.finish()  # an interrupt may have left it
+        self._pieces = pieces
+        self._words[..., layout.MATRIX : layout.MATRIX_ROW] = [
+            (target.ctypes.data, source.ctypes.data) for target, source in pieces
+        ]
+        self._ended[...] = self._header[layout.NEXT] = 0
+        self._task = start(self._run)
+        return self._task
+
+    def _run(self) -> None:
+        run_job(self._loop, self._header, self._members)
+
+    def begin(self, number: int) -> None:
+        """Let a piece be copied, after those before it."""
+        target, source = self._pieces[number]
+        rest = len(source) // _ROW_BYTES * _ROW_BYTES
+        target[rest:] = source[rest:]  # which are no whole row
+        self.allow(number + 1)
+
+    def allow(self, count: int) -> None:
+        """Let the first `count` pieces be copied, but for what is behind their last whole row."""
+        self._ended[-1, 0] = count
+
+    def has_ended(self, number: int) -> bool:
+        """Whether a piece has been copied."""
+        return bool(self._ended[number, 0] == self._parts[number])

@@ -35,19 +35,22 @@ class Task:
         self._claim, self._running = Lock(), Lock()
         self._running.acquire()
 
-    def take(self) -> bool:
-        """Whether nobody has begun it. If so, no worker will."""
-        return self._claim.acquire(blocking=False)
-
     def run(self) -> None:
         """Do the work, unless somebody has begun it."""
-        if self.take():
+        if self._claim.acquire(blocking=False):
             try:
                 self._work()
             except BaseException as error:  # whoever waits gets it
                 self._error = error
             finally:
                 self._running.release()
+
+    def cancel(self) -> bool:
+        """Whether nobody has begun it. If so, nobody will, and it has ended."""
+        is_free = self._claim.acquire(blocking=False)
+        if is_free:
+            self._running.release()
+        return is_free
 
     def has_ended(self) -> bool:
         """Whether the work is done or has failed."""
@@ -93,7 +96,7 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
     try:
         work(0)
     finally:  # whoever has not begun has nothing to do
-        errors = [other.error() for other in others if not other.take()]
+        errors = [other.error() for other in others if not other.cancel()]
         for error in filter(None, errors):
             raise error
 

@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpgpu_legacy.errors import NoDeviceRoomError
+from gpgpu_legacy.runtime import schedule
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl import staging as gl_staging
 from gpgpu_legacy.runtime.gl.staging import MappedStaging, mapped_staging
+from gpgpu_legacy.runtime.workers import Task, start
 
 pytestmark = pytest.mark.gl
 
@@ -37,16 +40,22 @@ def mapped(context: core.GlContext, slots: int, slot_bytes: int) -> MappedStagin
     slot_floats=st.integers(1, 40),
     least=st.sampled_from([1, 64, 1 << 20]),
     sizes=st.lists(st.integers(0, 700), min_size=1, max_size=5),
+    workers=st.sampled_from([start, Task, lambda _: None]),  # which are free, busy, or not there
 )
 def test_buffers_get_all_bytes_and_give_them_back(
-    context: core.GlContext, slots: int, slot_floats: int, least: int, sizes: list[int]
+    context: core.GlContext, sizes: list[int], workers: Callable[..., object], **limits: int
 ) -> None:
     """Whoever copies, in pieces of any size; what lies behind the array stays."""
     rng = np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 2**32, n, np.uint32).view(np.float32) for n in sizes]
     with pytest.MonkeyPatch.context() as patch, context.current() as handle:
-        patch.setattr("gpgpu_legacy.runtime.gl.staging.LEAST_PIECE_BYTES", least)
-        staging = mapped(context, slots, 4 * slot_floats)
+        patch.setattr(gl_staging, "LEAST_PIECE_BYTES", limits["least"])
+        patch.setattr(gl_staging, "LEAST_SHARED_BYTES", 1)
+        patch.setattr(schedule, "_ROW_BYTES", 8)
+        patch.setattr(schedule, "start", workers)
+        staging = mapped(context, limits["slots"], 4 * limits["slot_floats"])
+        staging._loading = loaded = Task(int)
+        loaded.run()
         buffers = [handle.buffer(np.full(n + 3, 7.0, np.float32)) for n in sizes]
         for array, buffer in zip(arrays, buffers, strict=True):
             sent = array.copy()

@@ -1,18 +1,22 @@
 """Arrays of the host to buffers of OpenGL and back.
 
 A driver copies an array, on one thread, to memory that the device can reach, and sends it when the
-copy is complete. `MappedStaging` does so on several threads, piece by piece: some memory stays
-mapped (GL_ARB_buffer_storage), threads copy pieces to its slots, and the device fetches each as
+copy is complete. `MappedStaging` does so piece by piece: some memory stays mapped
+(GL_ARB_buffer_storage), native threads copy pieces to its slots, and the device fetches each as
 soon as it is whole, while the next ones are copied. On the way back the device fills the slots and
 threads empty them. `DriverStaging` leaves all that to the driver: for software renderers, which
 copy in the host's memory, and for drivers without mapped memory.
+
+Threads that ran Python would wait for its lock, some 40 µs each time.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import cycle
+from time import sleep
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +28,23 @@ from gpgpu_legacy.runtime.gl.sharing import GlName
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.workers import Task, start
 
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.schedule import PieceCopies
+
 Bytes = NDArray[np.uint8]
 
 SLOTS, SLOT_BYTES = 6, 8 << 20
 """The mapped memory of a context. Mapping costs a quarter of a millisecond per megabyte, once."""
 
-PIECES, LEAST_PIECE_BYTES = 4, 2 << 20
+PIECES, LEAST_PIECE_BYTES = 4, 1 << 20
 """The least number of pieces of a transfer, unless they would be too small: one piece is copied
-while another is fetched. A smaller piece is copied faster than threads wake.
+while another is fetched.
 """
 
-PART_BYTES = 2 << 20
-"""What a thread copies at a time: then it waits some 50 µs for Python's global lock."""
+LEAST_SHARED_BYTES = 2 << 20
+"""A smaller array is copied faster than threads wake."""
 
-_EMPTYING = 2  # slots from which threads copy at the same time; the device fills the others
-
+_PATIENCE = 1000  # checks, of 1 to 2 µs each, before this thread does without workers
 _WAIT_NS = 10**9
 
 
@@ -63,18 +69,72 @@ class _Slot:
     """A part of the mapped memory.
 
     memory: as the host sees it. offset: of its first byte. fence: after the device's last use.
-    copying: the host's last use.
     """
 
     def __init__(self, memory: Bytes, offset: int) -> None:
         self.memory, self.offset = memory, offset
         self.fence: int | None = None
-        self.copying: Sequence[Task] = ()
 
-    def end_copying(self) -> None:
-        copying, self.copying = self.copying, ()
-        for task in copying:
-            task.finish()
+
+class _Piece(NamedTuple):
+    """A part of an array, and its slot."""
+
+    part: slice
+    slot: _Slot
+
+    @property
+    def memory(self) -> Bytes:
+        """That of the slot."""
+        return self.slot.memory[: self.part.stop - self.part.start]
+
+    def in_slots(self, buffer: int) -> tuple[int, int]:
+        """The buffer of all slots, and where the piece begins in it."""
+        return buffer, self.slot.offset
+
+
+class _Copies:
+    """Copies of pieces in their order, by native threads or by this one."""
+
+    def __init__(
+        self, pieces: Sequence[tuple[Bytes, Bytes]], native: PieceCopies | None = None
+    ) -> None:
+        """pieces: target and source of each. native: how threads copy those of such sizes."""
+        self._pieces, self.begun = pieces, 0
+        self._task = native.start(pieces) if native else None
+        self._native = native if self._task else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Return when no thread copies any more."""
+        if self._native:
+            self._native.allow(len(self._pieces))
+        if self._task:
+            self._wait(self._task.has_ended)
+
+    def begin(self) -> None:
+        """Let the next piece be copied."""
+        if self._native:
+            self._native.begin(self.begun)
+        else:
+            np.copyto(*self._pieces[self.begun])
+        self.begun += 1
+
+    def end(self, number: int) -> None:
+        """Return when a piece that has begun is copied."""
+        if self._native:
+            self._wait(partial(self._native.has_ended, number))
+
+    def _wait(self, has_ended: Callable[[], bool]) -> None:
+        checks = 0
+        while not has_ended() and self._native:
+            sleep(0)
+            checks += 1
+            if checks == _PATIENCE and self._task and self._task.cancel():
+                self._native = None  # all workers are busy
+                for pair in self._pieces[: self.begun]:
+                    np.copyto(*pair)
 
 
 class MappedStaging(DriverStaging):
@@ -86,7 +146,8 @@ class MappedStaging(DriverStaging):
         self._gl, self._buffer = context.gl, buffer
         self._slots = [_Slot(row, n * memory.shape[1]) for n, row in enumerate(memory)]
         self._slot_bytes = memory.shape[1]
-        self._next = 0
+        self._slots_in_turn, self._ahead = cycle(self._slots), len(self._slots) // 2
+        self._loading: Task | None = None
 
     @classmethod
     def mapped(cls, context: GlContext, slots: int, slot_bytes: int) -> MappedStaging | None:
@@ -111,73 +172,60 @@ class MappedStaging(DriverStaging):
     def send(self, values: F32, target: GlBuffer) -> None:
         """See DriverStaging."""
         source = values.reshape(-1).view(np.uint8)
-        copied: deque[tuple[_Slot, slice]] = deque()  # begun on other threads
-        for piece in self._pieces(len(source)):
-            if len(copied) == len(self._slots) - 1:
-                self._hand_over(*copied.popleft(), target)
-            slot, part = self._free_slot(), source[piece]
-            slot.copying = _copying(slot.memory[: len(part)], part)
-            copied.append((slot, piece))
-        for slot, piece in copied:
-            self._hand_over(slot, piece, target)
-
-    def _hand_over(self, slot: _Slot, piece: slice, target: GlBuffer) -> None:
-        """Let the device fetch what was copied to a slot."""
-        slot.end_copying()
-        size = piece.stop - piece.start
-        self._copy(self._buffer, slot.offset, target.glo, piece.start, size)
-        self._mark(slot)
+        pieces = self._pieces(len(source))
+        with self._copies([(piece.memory, source[piece.part]) for piece in pieces]) as copies:
+            for number, piece in enumerate(pieces):
+                for next_ in pieces[copies.begun : number + self._ahead]:
+                    self._await(next_.slot)
+                    copies.begin()
+                copies.end(number)
+                self._copy(piece, piece.in_slots(self._buffer), (target.glo, piece.part.start))
 
     def fetch(self, values: F32, source: GlBuffer) -> None:
         """See DriverStaging."""
         target = values.reshape(-1).view(np.uint8)
+        pieces, filled = self._pieces(len(target)), 0
         self._context.barrier()
-        filled: deque[tuple[_Slot, slice]] = deque()
-        ahead = max(1, len(self._slots) - _EMPTYING)
-        for piece in self._pieces(len(target)):
-            if len(filled) == ahead:
-                self._take(target, *filled.popleft())
-            slot = self._free_slot()
-            size = piece.stop - piece.start
-            self._copy(source.glo, piece.start, self._buffer, slot.offset, size)
-            self._mark(slot)
-            filled.append((slot, piece))
-        while filled:
-            self._take(target, *filled.popleft())
-        for slot in self._slots:
-            slot.end_copying()
+        with self._copies([(target[piece.part], piece.memory) for piece in pieces]) as copies:
+            for number, piece in enumerate(pieces):
+                for next_ in pieces[filled : number + self._ahead]:
+                    if filled >= len(self._slots):
+                        copies.end(filled - len(self._slots))
+                    self._await(next_.slot)
+                    at = source.glo, next_.part.start
+                    self._copy(next_, at, next_.in_slots(self._buffer))
+                    filled += 1
+                self._await(piece.slot)
+                copies.begin()
 
-    def _take(self, target: Bytes, slot: _Slot, piece: slice) -> None:
-        """Let threads copy what the device has put into a slot."""
-        self._await(slot)
-        part = target[piece]
-        slot.copying = _copying(part, slot.memory[: len(part)])
-
-    def _pieces(self, size: int) -> Iterator[slice]:
+    def _pieces(self, size: int) -> list[_Piece]:
+        """The pieces of an array, each with the slot that was used longest ago."""
         most = min(self._slot_bytes, max(LEAST_PIECE_BYTES, -(-size // PIECES)))
-        for first in range(0, size, most):
-            yield slice(first, min(first + most, size))
+        parts = [slice(first, min(first + most, size)) for first in range(0, size, most)]
+        return list(map(_Piece, parts, self._slots_in_turn))
 
-    def _free_slot(self) -> _Slot:
-        """The slot that was used longest ago, once neither the host nor the device needs it."""
-        slot = self._slots[self._next]
-        self._next = (self._next + 1) % len(self._slots)
-        slot.end_copying()
-        self._await(slot)
-        return slot
+    def _copies(self, pieces: Sequence[tuple[Bytes, Bytes]]) -> _Copies:
+        """The copies of pieces: those of a large array by threads, once their code is there."""
+        sizes = tuple(len(source) for _, source in pieces)
+        native = None
+        if sum(sizes) >= LEAST_SHARED_BYTES:
+            self._loading = self._loading or start(partial(_native_copies, (0,)))
+            if self._loading and self._loading.has_ended():
+                native = _native_copies(sizes)
+        return _Copies(pieces, native)
 
-    def _copy(self, source: int, first: int, target: int, into: int, size: int) -> None:
-        gl = self._gl
-        gl.glBindBuffer(GL.COPY_READ_BUFFER, source)
-        gl.glBindBuffer(GL.COPY_WRITE_BUFFER, target)
-        gl.glCopyBufferSubData(GL.COPY_READ_BUFFER, GL.COPY_WRITE_BUFFER, first, into, size)
-
-    def _mark(self, slot: _Slot) -> None:
-        """Let the device begin, and note when it is done with a slot."""
-        slot.fence = self._gl.glFenceSync(GL.SYNC_GPU_COMMANDS_COMPLETE, 0)
-        if slot.fence is None:
+    def _copy(self, piece: _Piece, source: tuple[int, int], target: tuple[int, int]) -> None:
+        """Let the device copy a piece. source, target: buffers, and where the piece begins."""
+        gl, size = self._gl, piece.part.stop - piece.part.start
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, source[0])
+        gl.glBindBuffer(GL.COPY_WRITE_BUFFER, target[0])
+        gl.glCopyBufferSubData(
+            GL.COPY_READ_BUFFER, GL.COPY_WRITE_BUFFER, source[1], target[1], size
+        )
+        piece.slot.fence = gl.glFenceSync(GL.SYNC_GPU_COMMANDS_COMPLETE, 0)
+        if piece.slot.fence is None:
             self._context.require_answers()
-        self._gl.glFlush()
+        gl.glFlush()
 
     def _await(self, slot: _Slot) -> None:
         """Wait until the device is done with a slot."""
@@ -199,15 +247,8 @@ def mapped_staging(context: GlContext) -> DriverStaging:
     return MappedStaging.mapped(context, SLOTS, SLOT_BYTES) or DriverStaging(context)
 
 
-def _copying(target: Bytes, source: Bytes) -> list[Task]:
-    """Let threads copy a piece, at least two; a small one is copied on this thread."""
-    tasks, size = [], len(source)
-    count = max(2, size // PART_BYTES) if size >= LEAST_PIECE_BYTES else 1
-    for number in range(count):
-        part = slice(number * size // count, (number + 1) * size // count)
-        copy = partial(np.copyto, target[part], source[part])
-        if count > 1 and (task := start(copy)):
-            tasks.append(task)
-        else:
-            copy()
-    return tasks
+@lru_cache(maxsize=8)
+def _native_copies(sizes: tuple[int, ...]) -> PieceCopies:
+    from gpgpu_legacy.runtime.schedule import PieceCopies  # which imports a compiler
+
+    return PieceCopies(sizes)
