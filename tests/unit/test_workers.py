@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from threading import Event, get_ident
+from threading import Barrier, Event, get_ident
 
 import pytest
 
@@ -18,25 +18,13 @@ def started(work: Callable[[], object]) -> Task:
     return task
 
 
-def test_a_task_runs_once_whoever_does_it() -> None:
-    done: list[int] = []
-    for task in [started(partial(done.append, n)) for n in range(200)]:
-        task.finish()
-    assert sorted(done) == list(range(200))
-
-
 def test_whoever_waits_does_what_no_worker_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """So nobody waits for the pool, which may be busy for long with another thread's work."""
     monkeypatch.setattr(workers, "thread_count", lambda: 2)
     workers._pool_of.cache_clear()
-    gate, running, by = Event(), Event(), list[int]()
-
-    def hold() -> None:
-        running.set()
-        gate.wait(60)
-
-    first = started(hold)
-    assert running.wait(60)
+    meeting, gate, by = Barrier(2), Event(), list[int]()
+    first = started(lambda: meeting.wait(60) + gate.wait(60))
+    meeting.wait(60)
     started(lambda: by.append(get_ident())).finish()
     assert by == [get_ident()]
     gate.set()
