@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records the results of this folder: record.sh FOLDER PART …, on a machine that does nothing else.
 #
-#   gpu           products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA
+#   gpu           products, whole calls, a relaxation and an image on a GPU, beside cuBLAS and CUDA
 #   rates         those of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has them
 #   sizes         products there at sizes between the powers of two, where waves of work groups decide
 #   solver        conjugate gradients there and on its host's cores: many small passes, and questions
@@ -58,6 +58,8 @@ gpu() {
     products bench-h200-drawn n=128,256,512,1024 --executor gl-raster --peer cublas
     relaxation jacobi-h200 n=$grids --executor gl-compute --peers $peers:CupyKernels
     products whole-h200 n=$gpu_sizes --whole --executor gl-compute --peer cublas
+    measured filter-h200 bench image-filter width=1920 height=1080 --whole \
+        --executor jit gl-compute gl-arbfp
     measured bench-h200-raster bench hall-carr-hart-multi n=1024,2048 \
         --executor gl-raster gl-arbfp --peer cublas
 }
