@@ -34,9 +34,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import AddressMachine, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import Kernel, outside
-from gpgpu_legacy.lower.emit.llvm_kernel import TraceEmitter
 from gpgpu_legacy.lower.kernels.bounds import unproven
-from gpgpu_legacy.lower.machine_code import compile_kernel, words_of
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 
@@ -131,6 +129,9 @@ class _KernelTracer:
 
     def single(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel of one invocation a work group."""
+        from gpgpu_legacy.lower.emit.llvm_kernel import TraceEmitter
+        from gpgpu_legacy.lower.machine_code import compile_kernel, words_of
+
         kernel, places = pass_.kernel, self.places(pass_)
         lengths = _lengths(pass_, places)
         lines, kinds = np.empty((1, CHUNK_ACCESSES), np.int64), np.empty(CHUNK_ACCESSES, np.int16)
