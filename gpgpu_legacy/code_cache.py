@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
-from gpgpu_legacy.errors import InputError, reason_of
+from gpgpu_legacy.errors import InputError, reason_of, utf8
 from gpgpu_legacy.files import cache_folder, library_versions, package_digest
 
 R = TypeVar("R")
@@ -95,15 +95,11 @@ def why_nothing_is_kept() -> str:
 
 def file_name(key: str) -> str:
     """The name of the file for this key."""
-    return sha256(_bytes(key)).hexdigest()
+    return sha256(utf8(key)).hexdigest()
 
 
 def _digest(key: str, content: bytes) -> bytes:
-    return sha256(sha256(_bytes(key)).digest() + content).digest()
-
-
-def _bytes(key: str) -> bytes:
-    return key.encode("utf-8", "surrogatepass")
+    return sha256(sha256(utf8(key)).digest() + content).digest()
 
 
 def _check_own(path: Path) -> None:
@@ -133,8 +129,8 @@ def _keep(key: str, content: bytes) -> None:
     _check_own(folder)
     draft = folder / f"{os.urandom(8).hex()}.draft"
     try:
-        with open(draft, "xb", opener=_private) as file:
-            file.write(_digest(key, content) + content)
+        draft.touch(mode=0o600, exist_ok=False)
+        draft.write_bytes(_digest(key, content) + content)
         name = file_name(key)
         draft.replace(folder / name)
     finally:
@@ -143,22 +139,18 @@ def _keep(key: str, content: bytes) -> None:
         prune()
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def prune(most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES) -> None:
-    """Remove the least recently used files, if these limits are exceeded."""
+def prune() -> None:
+    """Remove the least recently used files, if MOST_BYTES or MOST_FILES is exceeded."""
     files = []
     for path in (cache_folder() / FOLDER).iterdir():
         with suppress(OSError):  # another process was faster
             status = path.lstat()
             files.append((status.st_mtime, status.st_size, path))
     size, count = sum(file[1] for file in files), len(files)
-    if size <= most_bytes and count <= most_files:
+    if size <= MOST_BYTES and count <= MOST_FILES:
         return
     for _, file_bytes, path in sorted(files):
-        if size <= _LEFT * most_bytes and count <= _LEFT * most_files:
+        if size <= _LEFT * MOST_BYTES and count <= _LEFT * MOST_FILES:
             return
         with suppress(OSError):
             path.unlink()

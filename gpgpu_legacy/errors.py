@@ -285,11 +285,10 @@ def natural_in(text: str) -> int | None:
     return None if text.strip(" ")[:1] in {"+", "-"} else integer_in(text)
 
 
-def naturals_in(text: str, count: int) -> tuple[int, ...] | None:
-    """`count` whole numbers, 0 or more, with commas between them; None for another text."""
-    numbers = [natural_in(part) for part in text.split(",", count)]
-    known = tuple(number for number in numbers if number is not None)
-    return known if len(known) == len(numbers) == count else None
+def pair_in(text: str) -> tuple[int, int] | None:
+    """Two whole numbers, 0 or more, with a comma between them; None for another text."""
+    first, second = (natural_in(part) for part in text.partition(",")[::2])
+    return None if first is None or second is None else (first, second)
 
 
 def real_in(text: str) -> float | None:

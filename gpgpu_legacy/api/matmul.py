@@ -61,6 +61,7 @@ def matmul(
         raise InputError("beta is given, but there is no C to scale; give c, or leave beta out")
     shapes = operands["A"].shape, operands["B"].shape
     if c is None and 0 in shapes[0] + shapes[1]:  # an empty sum, for which there is no texture
+        find_product(method)
         sizes = _sizes(*shapes, parameters)
         return np.zeros((sizes["m"], sizes["n"]), np.float32)
     tuning = state() if executor == AUTO else None

@@ -460,12 +460,9 @@ def run(
     plan, machine = request.plan, request.machine
     reference, errors = p.reference if check else None, None
     if reference is not None:
-        elements, outputs = (
-            sum(m.rows * m.columns for m in ms) for ms in (plan.operands, plan.results)
-        )
+        given, outputs = (sum(m.size_bytes for m in ms) for ms in (plan.operands, plan.results))
         require_memory(
-            8
-            * (elements + 3 * outputs),  # wanted, a difference, and what the function computes with
+            2 * (given + 3 * outputs),  # wanted, a difference, and what the function computes with
             f"the outputs of {plan.name} in float64 to compare with",
             "leave the comparison out (--no-check)",
         )

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from functools import lru_cache
 from itertools import chain
-from math import prod
 
 from gpgpu_legacy.chips.check import check_program, feature_row
 from gpgpu_legacy.chips.profile import Fact, Profile, ProfileKind
@@ -100,8 +99,7 @@ def _uses(plan: Plan) -> _Uses:
             case CopyPass():
                 note(uses.read, (pass_.target,), numbers)
             case ComputePass():
-                threads = prod(pass_.kernel.local_size)
-                uses.dispatches.setdefault(threads, []).append(numbers)
+                uses.dispatches.setdefault(pass_.kernel.threads, []).append(numbers)
     return uses
 
 

@@ -192,8 +192,6 @@ def calibrate_command(
     from gpgpu_legacy.measure import calibration as model
 
     wanted = model.calibratable(executor)
-    if output is not None and len(wanted) != 1:
-        raise InputError("--output holds one profile; name one executor with --executor")
     steps = len(wanted) * model.count_steps(repeat)
     with report.work("calibrating", steps, budget) as limit:
         return model.calibrate_all(wanted, repeat, limit, output)

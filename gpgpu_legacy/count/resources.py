@@ -20,10 +20,10 @@ from gpgpu_legacy.isa.combiners import DOT_PRODUCTS, UNCLAMPED, CombinerMode
 from gpgpu_legacy.isa.execute import parts_read
 from gpgpu_legacy.isa.opcodes import CostClass
 from gpgpu_legacy.isa.program import (
+    FOG_INSTRUCTIONS,
     Attribute,
     AttributeKind,
     FixedFunction,
-    Fog,
     Instruction,
     Parameter,
     ParameterSpace,
@@ -178,9 +178,6 @@ class Resources:
         return self.usage(resource).count
 
 
-_FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
-
-
 @lru_cache(maxsize=64)
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
@@ -229,7 +226,7 @@ def resources(program: Program) -> Resources:
     }
     fog: dict[Resource, int] = {}  # what its option adds (section 3.11.4.5.1)
     if program.fog is not None:
-        added = _FOG_INSTRUCTIONS[program.fog]
+        added = FOG_INSTRUCTIONS[program.fog]
         fog = {
             Resource.ALU_INSTRUCTIONS: added,
             Resource.INSTRUCTIONS: added,

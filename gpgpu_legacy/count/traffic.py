@@ -43,6 +43,8 @@ from gpgpu_legacy.plan.textures import MovingRect, Rect, Transfer
 VERTEX_BYTES = 12
 """Bytes of a vertex sent to the GPU: a position of three floats, and nothing else."""
 
+_VERTICES = 4  # of a rectangle
+
 
 class Additive:
     """A base of dataclasses of counts, which are added field by field."""
@@ -158,13 +160,12 @@ def count_pass(plan: Plan, pass_: Pass, times: int = 1) -> Counts:
             controlling = control_uniforms(pass_.kernel, indices=False)
             dispatches = distinct_dispatches(pass_, times, controlling)
             return sum((count_compute_pass(plan, d).times(n) for n, d in dispatches), Counts())
-    rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
     fragments = sum(often * area for often, area in drawn_areas(pass_, times))
     return replace(
         _fragment_counts(plan, pass_).times(fragments),
         passes=times,
         draws=times,
-        geometry_bytes=times * len(rect.corners) * VERTEX_BYTES,
+        geometry_bytes=times * _VERTICES * VERTEX_BYTES,
     )
 
 

@@ -33,9 +33,12 @@ from gpgpu_legacy.isa.execute import (
     fetch,
     holds,
 )
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_FACTORS, FOG_PARAMS, fog_mixed
+from gpgpu_legacy.isa.fog import FOG_FACTORS, fog_mixed
 from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
 from gpgpu_legacy.isa.program import (
+    FOG_COLOR,
+    FOG_COORDINATE,
+    FOG_PARAMS,
     Attribute,
     AttributeKind,
     Branch,
@@ -199,12 +202,10 @@ def inputs_of(pass_: FragmentPass, band: Band, side: int | None) -> tuple[Attrib
     side: the triangle that interpolates attributes; None for the one that contains the fragment's
     centre.
     """
-    read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
-    if pass_.program.fog is not None:
-        read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
     state = state_values(pass_)
     parameters = {name: constant_vector(value) for name, value in pass_.parameters.items()}
-    parameters |= {binding: state_vector(binding, state) for binding in bindings}
+    parameters |= {b: state_vector(b, state) for b in pass_.program.state_needed}
+    read = pass_.program.attributes_needed
     return {a: _interpolated(pass_, a, band, side) for a in read}, parameters
 
 

@@ -11,11 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.isa.program import Attribute, AttributeKind, Fog
-
-FOG_COLOR = "state.fog.color"
-FOG_PARAMS = "state.fog.params"  # density, start, end, 1 / (end - start)
-FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
+from gpgpu_legacy.isa.program import Fog
 
 FOG_FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
     Fog.EXP: lambda c, params: np.exp(-(params[0] * c)),

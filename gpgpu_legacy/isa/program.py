@@ -389,6 +389,13 @@ class Fog(Enum):
     LINEAR = "ARB_fog_linear"
 
 
+FOG_COLOR = "state.fog.color"
+FOG_PARAMS = "state.fog.params"  # density, start, end, 1 / (end - start)
+FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
+FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
+"""The instructions that a fog option adds to a program's own."""
+
+
 @hashed_once
 @dataclass(frozen=True, repr=False)
 class Program:
@@ -467,6 +474,18 @@ class Program:
         """The canonical names of the distinct state vectors that instructions read."""
         read = (r for r in self._read if isinstance(r, Parameter))
         return tuple(dict.fromkeys(r.binding for r in read if r.space is ParameterSpace.STATE))
+
+    @cached_property
+    def attributes_needed(self) -> tuple[Attribute, ...]:
+        """The attributes that instructions and the fog option read."""
+        fog = (FOG_COORDINATE,) if self.fog else ()
+        return tuple(dict.fromkeys((*self.attributes_read, *fog)))
+
+    @cached_property
+    def state_needed(self) -> tuple[str, ...]:
+        """The state vectors that instructions and the fog option read."""
+        fog = (FOG_COLOR, FOG_PARAMS) if self.fog else ()
+        return tuple(dict.fromkeys((*self.state_bindings, *fog)))
 
     @cached_property
     def color_outputs(self) -> int:

@@ -27,8 +27,14 @@ from gpgpu_legacy.isa.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.program import Attribute, AttributeKind, Instruction, Program, TextureSource
+from gpgpu_legacy.isa.program import (
+    FOG_COORDINATE,
+    Attribute,
+    AttributeKind,
+    Instruction,
+    Program,
+    TextureSource,
+)
 from gpgpu_legacy.isa.statements import (
     Assign,
     Call,
@@ -124,8 +130,7 @@ def shader_key(
         texture, sampler = plan.texture(binding.texture), binding.sampler
         extent = texture.extent if sized or not sampler.sole_filter else None
         units.append(SampledUnit(binding.unit, texture.kind, extent, sampler, texture.format))
-    fog = [FOG_COORDINATE] if pass_.program.fog else []
-    attributes = dict.fromkeys([*pass_.program.attributes_read, *fog])
+    attributes = pass_.program.attributes_needed
     return ShaderKey(
         pass_.program,
         decisions.lookups,

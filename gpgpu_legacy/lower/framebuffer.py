@@ -18,8 +18,15 @@ from gpgpu_legacy.isa.expressions import (
     expression,
     operation,
 )
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_FACTORS, FOG_PARAMS, fog_mixed
-from gpgpu_legacy.isa.program import Fog, Parameter, ParameterSpace
+from gpgpu_legacy.isa.fog import FOG_FACTORS, fog_mixed
+from gpgpu_legacy.isa.program import (
+    FOG_COLOR,
+    FOG_COORDINATE,
+    FOG_PARAMS,
+    Fog,
+    Parameter,
+    ParameterSpace,
+)
 from gpgpu_legacy.isa.statements import Assign, Declare, uncontracted
 from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, Components, Operator
 from gpgpu_legacy.lower.lowering import attribute_variable, rounded

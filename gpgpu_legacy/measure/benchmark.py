@@ -51,7 +51,7 @@ from gpgpu_legacy.measure.timing import (
     wait_for_rest,
     warm_up,
 )
-from gpgpu_legacy.measure.tuned import USUAL, as_tuned
+from gpgpu_legacy.measure.tuned import as_tuned
 from gpgpu_legacy.measure.work import PipelineProduct, product_of, rows_checked, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import (
@@ -66,7 +66,7 @@ from gpgpu_legacy.pipeline.storage import Reference
 from gpgpu_legacy.predict.auto import MANY, executor_for, first_run_s
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import AUTO, Executor, executors
-from gpgpu_legacy.runtime.machine import Machine, names_of
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine, names_of
 from gpgpu_legacy.runtime.prepared import RunResult, Timings, in_shape
 from gpgpu_legacy.serial import as_record, provenance
 
@@ -93,7 +93,7 @@ class Case:
     pipeline: PlanBuilder
     inputs: Arrays | None = field(default=None, repr=False)
     executors: Sequence[str] = ()
-    machine: Machine = USUAL
+    machine: Machine = DEFAULT_MACHINE
     peers: Mapping[str, OpenPeer] = field(default_factory=dict, repr=False)
 
 
@@ -108,7 +108,7 @@ def bench(
     inputs: Arrays | None = None,
     *,
     executor: Sequence[str] | str = (),
-    machine: Machine = USUAL,
+    machine: Machine = DEFAULT_MACHINE,
     repeat: int = DEFAULT_ROUNDS.count,
     budget: float = DEFAULT_BUDGET_S,
     seed: int = 0,

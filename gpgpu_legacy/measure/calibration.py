@@ -35,6 +35,7 @@ from gpgpu_legacy.chips.profile import (
     calibrated_name,
 )
 from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable, make_folder, write_text
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.shaders import load_program
@@ -362,8 +363,10 @@ def calibrate_all(
     """Measure executors, and write their profiles where `find_profile` looks.
 
     path: where to write the profile of a single executor instead. Raises InputError before
-    measuring if a profile cannot be written.
+    measuring if a profile cannot be written, or if there is a path for several executors.
     """
+    if path is not None and len(executors) != 1:
+        raise InputError("--output holds one profile; name one executor with --executor")
     folder = calibrated_folder()
     paths = [path or folder / f"{calibrated_name(executor.name)}.toml" for executor in executors]
     for to in paths:

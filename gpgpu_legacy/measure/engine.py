@@ -130,8 +130,7 @@ def held_bytes() -> int:
 
 def bytes_of(plan: Plan) -> int:
     """About how many bytes a prepared plan takes: textures and transfers."""
-    moved = sum(matrix.rows * matrix.columns for matrix in (*plan.operands, *plan.results))
-    return 4 * moved + plan.texture_bytes
+    return plan.texture_bytes + sum(m.size_bytes for m in (*plan.operands, *plan.results))
 
 
 # Measuring ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from gpgpu_legacy.measure.timing import Platform, busy_notes, this_platform
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO, executor_names
-from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine, Tuning
 from gpgpu_legacy.serial import (
     Line,
     OneLine,
@@ -37,8 +37,6 @@ from gpgpu_legacy.serial import (
     read_recorded,
     write_json,
 )
-
-USUAL = Machine()
 
 VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
 
@@ -283,7 +281,10 @@ _FREE = ("n", "m", "l", "alpha", "beta", "transpose_a", "transpose_b", "block", 
 
 
 def choose(
-    algorithm: Algorithm, given: Mapping[str, Any], executor: str = AUTO, machine: Machine = USUAL
+    algorithm: Algorithm,
+    given: Mapping[str, Any],
+    executor: str = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
 ) -> tuple[dict[str, Any], str, Machine]:
     """A run's parameters, executor and Machine: the tuned ones if there are any, or as asked for.
 
@@ -293,7 +294,8 @@ def choose(
     with.
     """
     as_asked = dict(given), executor, machine
-    tuned = tuned_here().get(algorithm.name) if (executor, machine) == (AUTO, USUAL) else None
+    is_usual = (executor, machine) == (AUTO, DEFAULT_MACHINE)
+    tuned = tuned_here().get(algorithm.name) if is_usual else None
     if tuned is None:
         return as_asked
     way, known = tuned.way, algorithm.parameters
@@ -308,7 +310,7 @@ def choose(
 
 
 def as_tuned(
-    p: PlanBuilder, executor: str = AUTO, machine: Machine = USUAL
+    p: PlanBuilder, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
 ) -> tuple[PlanBuilder, str, Machine]:
     """A pipeline, an executor and a Machine: from `choose` if an algorithm built the pipeline."""
     if p.family is None:

@@ -16,11 +16,11 @@ from typing import Any
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import count_pass
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS
 from gpgpu_legacy.isa.program import (
     COMPONENTS,
     CONDITION,
+    FOG_COORDINATE,
     Attribute,
     AttributeKind,
     Body,
@@ -232,17 +232,13 @@ def _state(pass_: Pass, count: int) -> dict[str, Any]:
     if not isinstance(pass_, FragmentPass):
         return {}
     values: dict[str, Any] = {}
-    for binding in (*pass_.program.state_bindings, *_fog_state(pass_.program)):
+    for binding in pass_.program.state_needed:
         states = (state_values(at_iteration(pass_, i)) for i in range(count))
         vectors = [map(constant_record, state_vector(binding, state)) for state in states]
         values[binding] = [
             column[0] if len({*column}) == 1 else column for column in zip(*vectors, strict=True)
         ]
     return values
-
-
-def _fog_state(program: Program) -> tuple[str, ...]:
-    return (FOG_COLOR, FOG_PARAMS) if program.fog else ()
 
 
 def _code(plan: Plan) -> dict[str, Any]:
@@ -407,7 +403,6 @@ def shaders_of(plan: Plan, *, sized: bool) -> Shaders:
 
 def _shader(key: ShaderKey) -> PageShader:
     program = key.program
-    coordinate = (FOG_COORDINATE,) if program.fog else ()
     return PageShader(
         vertex=vertex_shader(key.varyings, GLSL_ES),
         fragment=fragment_shader(key, GLSL_ES),
@@ -417,12 +412,12 @@ def _shader(key: ShaderKey) -> PageShader:
                 set=attribute.index,
                 bent=attribute in key.bent,
             )
-            for attribute in dict.fromkeys((*program.attributes_read, *coordinate))
+            for attribute in program.attributes_needed
             if attribute.kind is not AttributeKind.POSITION
         },
         locals=_parameters(program, ParameterSpace.LOCAL),
         env=_parameters(program, ParameterSpace.ENV),
-        state={identifier(b): b for b in (*program.state_bindings, *_fog_state(program))},
+        state={identifier(b): b for b in program.state_needed},
         sizes={size_name(u.number): u.number for u in key.units if u.extent is None},
         units=tuple(unit.number for unit in key.units),
     )

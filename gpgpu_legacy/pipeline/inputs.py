@@ -6,7 +6,6 @@ A reference is a function that computes an algorithm's outputs in another way, f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
 from math import isnan
 from typing import Any
@@ -18,6 +17,7 @@ from gpgpu_legacy.errors import InputError, as_whole, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.storage import Reference, Sample
+from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Format, Matrix, Numeric
@@ -125,7 +125,7 @@ def replay(
 
     observer: sees each pass. inputs: by default samples.
     """
-    plan = replace(p.plan(), steps=p.plan().steps_at_most)
+    plan = settled(p.plan())
     reference().run(plan, operands_of(p, plan, inputs), observer=observer)
 
 
@@ -135,9 +135,9 @@ def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> d
     The same seed gives the same inputs. Raises NoRoomError if memory cannot hold them and the plan.
     """
     generator = np.random.default_rng(as_whole("seed", seed))
-    sizes = [m.rows * m.columns for m in plan.operands + plan.results]
+    sizes = [m.size_bytes for m in plan.operands + plan.results]
     largest = max(sizes[: len(plan.operands)], default=0)
-    about = plan.texture_bytes + 4 * sum(sizes) + 8 * largest
+    about = plan.texture_bytes + sum(sizes) + 2 * largest
     require_memory(about, f"plan {plan.name} with its inputs", "build it for smaller sizes")
 
     def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:

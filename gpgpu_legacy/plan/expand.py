@@ -20,20 +20,16 @@ from gpgpu_legacy.plan.numbers import (
     Table,
 )
 from gpgpu_legacy.plan.plan import (
-    AttributeCorners,
     ClearPass,
     ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
-    ParameterValue,
     Pass,
     Plan,
     Repeat,
     Round,
-    StateValue,
     Step,
-    Texcoords,
     UniformValue,
     Until,
     moves,
@@ -124,22 +120,23 @@ def at_iteration(pass_: P, iteration: int) -> P:
 
 def with_numbers(pass_: P, change: Callable[[Number], Number]) -> P:
     """The pass with change(number) in place of each number that a Repeat could change."""
-    vector, corners = partial(_mapped, change), partial(_mapped_corners, change)
-    rect, changed = partial(_changed_rect, change), dict[str, Any]()
+    vector, rect = partial(_mapped, change), partial(_changed_rect, change)
+    changed = dict[str, Any]()
+
+    def values(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(part, value=vector(part.value)) for part in parts)
+
+    def corners(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(p, corners=_mapped_corners(change, p.corners)) for p in parts)
+
     match pass_:
         case FragmentPass():
             changed["rect"] = rect(pass_.rect)
-            changed["texcoords"] = tuple(
-                Texcoords(t.set, corners(t.corners)) for t in pass_.texcoords
-            )
-            changed["locals"] = tuple(
-                ParameterValue(p.index, vector(p.value)) for p in pass_.locals
-            )
-            changed["env"] = tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.env)
-            changed["attributes"] = tuple(
-                AttributeCorners(a.kind, corners(a.corners)) for a in pass_.attributes
-            )
-            changed["state"] = tuple(StateValue(s.binding, vector(s.value)) for s in pass_.state)
+            changed["texcoords"] = corners(pass_.texcoords)
+            changed["locals"] = values(pass_.locals)
+            changed["env"] = values(pass_.env)
+            changed["attributes"] = corners(pass_.attributes)
+            changed["state"] = values(pass_.state)
             changed["scissor"] = pass_.scissor and rect(pass_.scissor)
         case CopyPass():
             changed["source_rect"] = rect(pass_.source_rect)

@@ -42,9 +42,6 @@ MOST_INVOCATIONS = 2**28
 """Invocations of one dispatch: one for each element of 16384² matrices. Counting them takes seconds
 and up to 4 GiB."""
 
-_ELEMENT_BYTES = 4
-"""Bytes of a matrix element: float32."""
-
 
 def check_limits(plan: Plan) -> None:
     """Raise PlanError, with the place, for the first part that exceeds a limit."""
@@ -67,9 +64,7 @@ class _Limits(Validator):
                 if isinstance(part, Texture):
                     self.place += ".extent"
                     self.sides(part)
-                    total += part.size_bytes
-                else:
-                    total += _ELEMENT_BYTES * part.rows * part.columns
+                total += part.size_bytes
                 if total > MOST_BYTES:
                     self.fail(
                         f"the {field} up to {part.name} have {total} bytes; at most {MOST_BYTES} "

@@ -157,6 +157,16 @@ class FragmentPass:
         return given | {Attribute(a.kind): a.corners for a in self.attributes}
 
     @property
+    def interpolated(self) -> dict[Attribute, Corners]:
+        """The corner values of the attributes that its program needs, except the position."""
+        given = self.corners
+        return {
+            attribute: given.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
+            for attribute in self.program.attributes_needed
+            if attribute.kind is not AttributeKind.POSITION
+        }
+
+    @property
     def looked_up(self) -> tuple[Binding, ...]:
         """The binding of each lookup, in program order."""
         bound = {binding.unit: binding for binding in self.bindings}

@@ -50,6 +50,11 @@ class Format:
         return tuple(self.reads.index(channel) for channel in "rgba"[: self.channels])
 
     @property
+    def is_float32(self) -> bool:
+        """Whether texels hold float32, so that nothing is rounded to it."""
+        return (self.numeric, self.bits_per_channel) == (Numeric.FLOAT, 32)
+
+    @property
     def is_depth(self) -> bool:
         """Whether it holds depths, which lookups may compare."""
         return self.name.startswith("depth")
@@ -330,6 +335,11 @@ class Matrix:
     def array_shape(self) -> tuple[int, ...]:
         """The shape of the array that callers give or get."""
         return (self.rows, self.columns) if self.shape is None else self.shape
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its elements, in float32."""
+        return 4 * self.rows * self.columns
 
 
 @frozen

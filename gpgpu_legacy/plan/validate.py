@@ -14,6 +14,7 @@ from gpgpu_legacy.plan.expand import drawn_areas, extremes_of, number_at, values
 from gpgpu_legacy.plan.framebuffer import Factor
 from gpgpu_legacy.plan.numbers import Number, Table
 from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
     Binding,
     ClearPass,
     ComputePass,
@@ -47,11 +48,7 @@ T = TypeVar("T")
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 _DRAWN_TO = (TextureKind.RECT, TextureKind.T2D)
 _MIPMAPS = frozenset(TextureKind) - {TextureKind.RECT, TextureKind.BUFFER}
-_GIVEN_BY_CORNERS = {
-    AttributeKind.COLOR,
-    AttributeKind.SECONDARY_COLOR,
-    AttributeKind.FOGCOORD,
-}
+_GIVEN_BY_CORNERS = ATTRIBUTE_DEFAULTS.keys() - {AttributeKind.TEXCOORD}
 
 
 def validate(plan: Plan) -> Validator:

@@ -119,9 +119,7 @@ def rect_of(pass_: Pass) -> Rect | None:
 def covers(pass_: Pass, x: int, y: int) -> bool:
     """Whether a pass of an expanded plan draws or copies to the texel, or may write it."""
     rect = rect_of(pass_)
-    if rect is None:
-        return True
-    return rect.x <= x < rect.x + rect.width and rect.y <= y < rect.y + rect.height
+    return rect is None or bool(rect.part_in(Rect(x, y, 1, 1)).area)
 
 
 def textures_behind(plan: Plan, names: Collection[str]) -> frozenset[str]:

@@ -7,7 +7,7 @@ arrays; their memory may have been that of earlier results.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import combinations, starmap
+from itertools import combinations
 from sys import getrefcount
 
 import numpy as np
@@ -37,12 +37,12 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime.prepared import F32
 
-_FLOAT_BYTES, _FLOAT_BITS = 4, 32
+_FLOAT_BYTES = 4
 
 
 def results_bytes(plan: Plan) -> int:
     """Bytes of the matrices that a plan computes."""
-    return sum(_FLOAT_BYTES * matrix.rows * matrix.columns for matrix in plan.results)
+    return sum(matrix.size_bytes for matrix in plan.results)
 
 
 def packing_bytes(plan: Plan) -> int:
@@ -56,8 +56,8 @@ def packing_bytes(plan: Plan) -> int:
         texel_format = plan.texture(transfer.texture).format
         if _is_matrix(plan, transfer, matrices):
             continue
-        rounds = texel_format.bits_per_channel != _FLOAT_BITS
-        texel_bytes = _FLOAT_BYTES * texel_format.channels + rounds * texel_format.texel_bytes
+        held = 0 if texel_format.is_float32 else texel_format.texel_bytes
+        texel_bytes = _FLOAT_BYTES * texel_format.channels + held
         total += transfer.rect.area * texel_bytes
     return total
 
@@ -112,9 +112,8 @@ def _is_matrix(plan: Plan, transfer: Transfer, matrices: Sequence[Matrix]) -> bo
     """Whether a transfer's texels lie in memory as its matrix does, which is one of `matrices`."""
     matrix = next(matrix for matrix in matrices if matrix.name == transfer.matrix)
     texel_format = plan.texture(transfer.texture).format
-    are_floats = texel_format.bits_per_channel == _FLOAT_BITS
     is_full = texel_format.channels == len(transfer.packing.offsets)
-    return are_floats and is_full and has_matrix_layout(transfer, matrix)
+    return texel_format.is_float32 and is_full and has_matrix_layout(transfer, matrix)
 
 
 _MOST_SPARE = 2  # results of a name: a caller may hold one until the next one is there
@@ -220,10 +219,5 @@ def _fills(pass_: Pass, extent: Extent) -> bool:
 def _cover(rects: list[Rect], extent: Extent) -> bool:
     """Whether disjoint rectangles cover a texture."""
     total = sum(rect.area for rect in rects)
-    return total == extent.width * extent.rows and not any(starmap(overlap, combinations(rects, 2)))
-
-
-def overlap(a: Rect, b: Rect) -> bool:
-    """Whether two rectangles have a texel in common."""
-    across = a.x < b.x + b.width and b.x < a.x + a.width
-    return across and a.y < b.y + b.height and b.y < a.y + a.height
+    is_apart = not any(a.part_in(b).area for a, b in combinations(rects, 2))
+    return total == extent.width * extent.rows and is_apart

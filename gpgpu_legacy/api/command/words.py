@@ -32,7 +32,7 @@ from gpgpu_legacy.api.command.options import (
     executor_names,
 )
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
+from gpgpu_legacy.errors import InputError, hint, integer_in, pair_in
 from gpgpu_legacy.languages.brook import SUFFIX as BROOK
 from gpgpu_legacy.languages.language import is_text
 
@@ -377,18 +377,18 @@ def assembled(given: str) -> Program:
 def parse_size(text: str) -> tuple[int, int]:
     """Width and height from WxH, or from N for both."""
     sides = text.lower().replace("×", "x").replace("x", ",")
-    size = naturals_in(sides if "," in sides else f"{sides},{sides}", 2)
+    size = pair_in(sides if "," in sides else f"{sides},{sides}")
     if size is None or min(size) < 1:
         raise InputError(f"--size is {text!r}; give a width and a height, as in --size 256x128")
-    return size[0], size[1]
+    return size
 
 
 def parse_texel(option: str, text: str) -> tuple[int, int]:
     """A column and a row from X,Y."""
-    texel = naturals_in(text, 2)
+    texel = pair_in(text)
     if texel is None:
         raise InputError(f"{option} is {text!r}; give a column and a row, as in {option} 3,0")
-    return texel[0], texel[1]
+    return texel
 
 
 def pairs(

@@ -30,7 +30,7 @@ from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Pass, Plan, kind_of_pass, name_of_pass, read_by, written_by
-from gpgpu_legacy.plan.textures import Numeric, Rect, Texture
+from gpgpu_legacy.plan.textures import Numeric, Rect, Texture, full_rect
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
 from gpgpu_legacy.present.colours import RGB, Colour, ScaleKind, scale_for
 from gpgpu_legacy.present.plot import check_figure, figure_of
@@ -310,9 +310,8 @@ def figure(
             return
         for name in filter(names.__contains__, written_by(pass_)):
             texture, rect = plan.texture(name), rect_of(pass_)
-            if rect == Rect(0, 0, texture.extent.width, texture.extent.rows):
-                rect = None
-            panels.append(Panel(place, _what(pass_), texture, rect, read(name)))
+            part = None if rect == full_rect(texture) else rect
+            panels.append(Panel(place, _what(pass_), texture, part, read(name)))
 
     by, _ = request.run(observer=keep)
     return Figure(

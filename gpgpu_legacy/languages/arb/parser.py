@@ -19,6 +19,7 @@ from gpgpu_legacy.isa.opcodes import ARBFP, NV_OPTIONS, OPCODES, CostClass
 from gpgpu_legacy.isa.program import (
     CONDITION,
     DRAW_BUFFERS,
+    FOG_INSTRUCTIONS,
     SHADOW,
     AttributeDeclaration,
     Fog,
@@ -435,7 +436,6 @@ def _no_statement(head: Token, words: Mapping[str, str]) -> FaultError:
     )
 
 
-_FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
 _LIMITS, _FOG = "3.11.3.6", "3.11.4.5.1"
 
 
@@ -445,7 +445,7 @@ def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[Fa
     end: the length of the text in characters, where these faults are reported.
     """
     fog = program.fog
-    of_fog = _FOG_INSTRUCTIONS[fog] if fog else 0
+    of_fog = FOG_INSTRUCTIONS[fog] if fog else 0
     one = 1 if fog else 0
     lookups = sum(i.opcode.cost is not CostClass.ARITHMETIC for i in program.instructions)
     total = len(program.instructions)

@@ -21,7 +21,6 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.combiners import Combiner, CombinerMode
 from gpgpu_legacy.isa.program import (
-    Attribute,
     AttributeKind,
     FixedFunction,
     ParameterSpace,
@@ -34,13 +33,7 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.values import NO_PARAMETER, over_iterations
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
-    FragmentPass,
-    ParameterValue,
-    Plan,
-    StateValue,
-)
+from gpgpu_legacy.plan.plan import FragmentPass, ParameterValue, Plan, StateValue
 from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.drawn import TARGETS, Bound, DrawnPrepared, Paint
@@ -432,12 +425,8 @@ def _parameters(
 
 def _attributes(pass_: FragmentPass, count: int) -> Attributes:
     """The vertex attributes that a pass needs, with their corner values."""
-    fog = (Attribute(AttributeKind.FOGCOORD),) if pass_.program.fog is not None else ()
     attributes = []
-    for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
-        if attribute.kind is AttributeKind.POSITION:
-            continue
-        corners = pass_.corners.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
+    for attribute, corners in pass_.interpolated.items():
         numbers = [number for corner in corners for number in corner]
         number = _ATTRIBUTES[attribute.kind] + attribute.index
         rows = over_iterations(numbers, count).reshape(-1, len(corners), 4)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime.gl.egl import CurrentContext, advice, gl_functions
+from gpgpu_legacy.runtime.gl.egl import LIBRARIES, CurrentContext, advice, gl_functions
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 
@@ -49,7 +49,6 @@ class Context(SharedContext[SimpleNamespace]):
         self._context.release()
 
 
-_LIBRARIES = {"libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}  # X11's libGL may be missing
 _MOST_DEVICES = 32
 _NO_DEVICE = "device index"  # in glcontext's message if there are no more devices
 
@@ -96,7 +95,7 @@ def _make_context(current: CurrentContext, device: int) -> Context:
     with current.preserved():
         try:
             create = glcontext.get_backend_by_name("egl")
-            native = create(mode="standalone", glversion=210, device_index=device, **_LIBRARIES)
+            native = create(mode="standalone", glversion=210, device_index=device, **LIBRARIES)
         except Exception as error:  # it raises nothing more specific
             raise ExecutorUnavailableError(str(error)) from None
         context = Context(native, current)

@@ -432,8 +432,6 @@ def _ranges(count: int, together: int) -> NDArray[np.int32]:
 # Prepared plans ----------------------------------------------------------------------------------
 
 
-_FLOAT_BITS = 32
-
 AHEAD = 16
 """Rounds of a loop that are dispatched before the host learns whether it has ended."""
 
@@ -462,7 +460,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
 
         def is_bits(transfer: Transfer) -> bool:
             """False if a format rounds its values; everything is stored as float32."""
-            return storage.textures[transfer.texture].format.bits_per_channel == _FLOAT_BITS
+            return storage.textures[transfer.texture].format.is_float32
 
         def spot(transfer: Transfer) -> Spot:
             width = storage.textures[transfer.texture].extent.width

@@ -12,6 +12,7 @@ from typing import Any
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
 from gpgpu_legacy.plan.memory import in_words
 from gpgpu_legacy.runtime.gl.egl import (
+    LIBRARIES,
     CurrentContext,
     advice,
     current_context,
@@ -23,8 +24,7 @@ from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 
 _LEAST_VERSION, COMPUTE_VERSION = 400, 430
 
-# EGL hands out OpenGL's own functions too, so that libGL, which belongs to X11, need not be there.
-_EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
+_EGL: dict[str, Any] = {"backend": "egl", **LIBRARIES}
 
 # Limits that moderngl does not ask for.
 _MORE_LIMITS = {

@@ -81,11 +81,18 @@ def _can_write(folder: str) -> bool:
 # EGL ---------------------------------------------------------------------------------------------
 
 
+EGL_LIBRARY = "libEGL.so.1"
+LIBRARIES = {"libgl": EGL_LIBRARY, "libegl": EGL_LIBRARY}
+"""The libraries that a context is loaded from; EGL hands out OpenGL's own functions too, so that
+libGL, which belongs to X11, need not be there.
+"""
+
+
 def load_egl() -> SimpleNamespace:
     """EGL's functions, by name. Raises ExecutorUnavailableError without libEGL."""
     quiet_driver_cache()
     try:
-        library = ctypes.CDLL("libEGL.so.1")
+        library = ctypes.CDLL(EGL_LIBRARY)
     except OSError as error:
         raise ExecutorUnavailableError(f"libEGL cannot be loaded ({error}); {advice()}") from None
     egl = SimpleNamespace()

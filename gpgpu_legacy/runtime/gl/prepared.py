@@ -180,7 +180,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _read_back(self) -> dict[str, F32]:
         results = self._new_results()
         if self._device:
-            self._device.results(results)
+            self._device.fetch(results)
         for host in self._host_outputs:
             self._store.read(host.output.texture, host.output.rect, host.destination(results))
             host.put(results)

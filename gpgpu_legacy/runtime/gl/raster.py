@@ -19,7 +19,7 @@ from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Numeric, Rect, Transfer, constant_rect
+from gpgpu_legacy.plan.textures import Rect, Transfer, constant_rect
 from gpgpu_legacy.runtime.gl.core import COMPUTE_VERSION, GlContext
 from gpgpu_legacy.runtime.gl.drawn import Bound, DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL
@@ -49,8 +49,7 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
             return None
 
         def holds_floats(transfer: Transfer) -> bool:
-            texel_format = plan.texture(transfer.texture).format
-            return (texel_format.numeric, texel_format.bits_per_channel) == (Numeric.FLOAT, 32)
+            return plan.texture(transfer.texture).format.is_float32
 
         def size_bytes(transfer: Transfer) -> int:
             return transfer.rect.area * plan.texture(transfer.texture).format.texel_bytes

@@ -132,7 +132,7 @@ class DeviceTransfers:
         taken = self.inputs | self.outputs
         self._spots = {transfer: spot(transfer) for transfer in taken}
         self._staging = mapped_staging(context)
-        sizes = [_bytes_of(self._matrices[transfer.matrix]) for transfer in taken]
+        sizes = [self._matrices[transfer.matrix].size_bytes for transfer in taken]
         self._matrix = context.buffer(max(sizes, default=_FLOAT_BYTES))
         self._in_matrix: str | None = None
         self._uniforms = UniformTable()
@@ -200,7 +200,7 @@ class DeviceTransfers:
             self._packs[input_](0)
         self._store(input_)
 
-    def results(self, results: Mapping[str, F32]) -> None:
+    def fetch(self, results: Mapping[str, F32]) -> None:
         """Fill the results of the outputs that are taken; elements that no output covers are 0."""
         self.begin()
         for name, outputs in self._results.items():
@@ -230,13 +230,9 @@ def movable(
         matrix, rect = matrices[transfer.matrix], transfer.rect
         longest = max(matrix.rows, matrix.columns, rect.width, rect.height)
         texel_bytes = _FLOAT_BYTES * len(transfer.packing.offsets) * rect.area
-        return longest <= groups * SIDE and max(_bytes_of(matrix), texel_bytes) <= most
+        return longest <= groups * SIDE and max(matrix.size_bytes, texel_bytes) <= most
 
     inputs = [i for i in plan.inputs if is_bits(i) and fits(i)]
     outputs = [o for o in plan.outputs if (only_in or is_bits(o)) and fits(o)]
     by_host = {output.matrix for output in plan.outputs if output not in outputs}
     return inputs, [output for output in outputs if output.matrix not in by_host]
-
-
-def _bytes_of(matrix: Matrix) -> int:
-    return _FLOAT_BYTES * matrix.rows * matrix.columns

@@ -14,13 +14,12 @@ from typing import TypeVar
 import numpy as np
 
 from gpgpu_legacy.interp.numeric import decode, encode
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
-from gpgpu_legacy.isa.program import AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.isa.program import Parameter, ParameterSpace
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, parameter_name
 from gpgpu_legacy.lower.values import F64, over_iterations, parameter_values
 from gpgpu_legacy.plan.interpolation import is_bent, slopes
 from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass
+from gpgpu_legacy.plan.plan import Corners, FragmentPass
 from gpgpu_legacy.plan.textures import Format, Rect, constant_rect
 from gpgpu_legacy.runtime.prepared import F32
 
@@ -67,10 +66,9 @@ def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
     """
     yield from _attributes(pass_, count, wanted)
     program = pass_.program
-    fog = (FOG_COLOR, FOG_PARAMS) if program.fog is not None else ()
     for parameter in (
         *(Parameter(space, n) for space in PARAMETERS for n in program.parameter_indices(space)),
-        *(Parameter(ParameterSpace.STATE, binding=b) for b in (*program.state_bindings, *fog)),
+        *(Parameter(ParameterSpace.STATE, binding=b) for b in program.state_needed),
     ):
         name = parameter_name(parameter)
         if wanted(name):
@@ -83,13 +81,11 @@ def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
 
 
 def _attributes(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
-    corner_values, rect = pass_.corners, constant_rect(pass_.rect)
-    fog = (FOG_COORDINATE,) if pass_.program.fog is not None else ()
-    for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
+    rect = constant_rect(pass_.rect)
+    for attribute, corners in pass_.interpolated.items():
         name = attribute_name(attribute)
-        if attribute.kind is AttributeKind.POSITION or not wanted(f"{name}_base"):
+        if not wanted(f"{name}_base"):
             continue
-        corners = corner_values.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
         for part, values in zip(("base", "dx", "dy"), _planes(corners, rect, count), strict=True):
             yield f"{name}_{part}", values
 
