@@ -158,12 +158,9 @@ def make_drawing(
         like = fed_back
     clear = Values(None).vector("clear", given.get("clear", (0.0, 0.0, 0.0, 0.0)))
     targets = [
-        p.texture(
-            f"color[{n}]", rect.width, rect.height,
-            kind=like.kind.value, format=like.format.name, initial=clear,
-        )
+        p.like(like, f"color[{n}]", initial=clear)
         for n in range(max(buffers, program.color_outputs))
-    ]  # fmt: skip
+    ]
     values = {name: given[name] for name in DrawKeywords.__annotations__ if name in given}
     unset = dict.fromkeys(filter(None, program.texcoord_sets), _MISSING)
     values["texcoords"] = unset | given["texcoords"]
@@ -191,12 +188,9 @@ _MISSING = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
 
 
 def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
-    extent, kind = bound.texture.extent, bound.texture.kind.value
-    texture = p.texture(
-        bound.texture.name, extent.width, extent.height,
-        depth=extent.depth, levels=extent.levels, kind=kind, format=bound.texture.format.name,
-    )  # fmt: skip
-    matrix = p.operand(texture.name, *bound.texels.shape)
+    name, extent = bound.texture.name, bound.texture.extent
+    texture = p.like(bound.texture, name, depth=extent.depth, levels=extent.levels)
+    matrix = p.operand(name, *bound.texels.shape)
     packing = row_of(texture.format.channels)
     p.upload(matrix, texture, rect=(0, 0, extent.width, extent.rows), packing=packing)
     return texture

@@ -26,7 +26,7 @@ from gpgpu_legacy.errors import (
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally, undefined_for_some
 from gpgpu_legacy.isa.program import Program
-from gpgpu_legacy.measure.timing import as_repeat, median_timings
+from gpgpu_legacy.measure.timing import as_repeat, giga_rate, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import (
@@ -496,8 +496,8 @@ def run(
         arithmetic=machine.arithmetic.name,
         seconds=result.timings,
         operations=p.operations,
-        gflops=_rate(p.operations, compute_s),
-        gigabytes_per_s=_rate(requested, compute_s),
+        gflops=giga_rate(p.operations, compute_s),
+        gigabytes_per_s=giga_rate(requested, compute_s),
         counts=counts,
         ranges=_Ranges(result.outputs),
         errors=errors,
@@ -536,11 +536,6 @@ def as_it_ran(
     ran = copy(p)
     ran.iterations = Request.of(p, inputs, seed=seed).iterations()
     return ran
-
-
-def _rate(count: int | None, seconds: float) -> float | None:
-    """The rate of a number in a time, in 10⁹/s; None if either is 0."""
-    return 1e-9 * count / seconds if count and seconds > 0.0 else None
 
 
 # Steps -------------------------------------------------------------------------------------------

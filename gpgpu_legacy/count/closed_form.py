@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, islice, product, takewhile
 from math import ceil, lcm, prod
@@ -280,16 +280,17 @@ def formulas(
     return {name: forms.get(name, ClosedForm()) for name in ADDITIVE}
 
 
+@dataclass(eq=False)
 class _Counted:
     """The counts of a family's plans, each built once; None where it refuses the sizes.
 
     refusal: the last one.
     """
 
-    def __init__(self, plan_of: PlanOf, names: tuple[str, ...]) -> None:
-        self.plan_of, self.names = plan_of, names
-        self.counts: dict[Point, Counts | None] = {}
-        self.refusal: InputError | PlanError | None = None
+    plan_of: PlanOf
+    names: tuple[str, ...]
+    counts: dict[Point, Counts | None] = field(default_factory=dict)
+    refusal: InputError | PlanError | None = None
 
     def takes(self, point: Point) -> bool:
         """Whether there is a plan of these sizes."""

@@ -44,6 +44,7 @@ from gpgpu_legacy.measure.timing import (
     WARM_S,
     Budget,
     Rounds,
+    giga_rate,
     median_timings,
     settings,
     this_platform,
@@ -504,7 +505,6 @@ class Benchmark:
         differences, runs = entrant.differences, entrant.timings
         timings = median_timings(runs) if runs else None
         error, rows = outcome.checked or (differences.get("max_error"), None)
-        operations = entrant.subject.p.operations
         return as_record(
             Timed,
             entrant,
@@ -512,7 +512,7 @@ class Benchmark:
             **entrant.who,
             runs=len(outcome.samples),
             first_run=outcome.is_first_run,
-            gflops=1e-9 * operations / seconds if operations and seconds > 0.0 else None,
+            gflops=giga_rate(entrant.subject.p.operations, seconds),
             prepare_s=runs[0].prepare_s if runs else None,
             upload_s=timings.upload_s if timings else None,
             readback_s=timings.readback_s if timings else None,

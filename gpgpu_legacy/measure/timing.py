@@ -198,6 +198,11 @@ def as_repeat(repeat: object) -> int:
     return number
 
 
+def giga_rate(count: int | None, seconds: float) -> float | None:
+    """The rate of a number in a time, in 10⁹/s; None if either is 0."""
+    return 1e-9 * count / seconds if count and seconds > 0.0 else None
+
+
 def median_timings(timings: Sequence[Timings]) -> Timings:
     """The median of each part of several runs' times."""
     parts = zip(*(fields_of(one).values() for one in timings), strict=True)

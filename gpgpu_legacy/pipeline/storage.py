@@ -409,11 +409,18 @@ class StorageBuilder:
         texture: the given one. Its spare has the same size and format, and is made once.
         """
         if texture.name not in self._spares:
-            name, size = self.fresh(texture.name), texture.extent
-            self._spares[texture.name] = self.texture(
-                name, size.width, size.height, format=texture.format.name, kind=texture.kind.value
-            )
+            self._spares[texture.name] = self.like(texture, self.fresh(texture.name))
         return self._spares[texture.name]
+
+    def like(self, texture: Texture, name: str, **how: Any) -> Texture:
+        """A new texture with the size, format and kind of another, which may be of another plan.
+
+        how: depth, levels and initial, as for `texture`.
+        """
+        size, kind = texture.extent, texture.kind.value
+        return self.texture(
+            name, size.width, size.height, format=texture.format.name, kind=kind, **how
+        )
 
     def as_stream(self, given: Any, element: ElementType) -> Stream:
         """A stream as it is, or a RECT texture as a stream of rows and columns.

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
 from itertools import product
 from math import log2
@@ -109,12 +110,16 @@ def sloping(kind: TextureKind, place: Sequence[V], slopes: Sequence[Sequence[V]]
     return [own, *([*map(add, own, slope)] for slope in slopes)]
 
 
+@dataclass(eq=False)
 class Sampling(ABC):
-    """Lookups in a texture through a sampler, on the values of a domain."""
+    """Lookups in a texture through a sampler, on the values of a domain.
 
-    def __init__(self, kind: TextureKind, sampler: Sampler, extent: Extent | None) -> None:
-        """extent: of the texture; None if the domain's levels know the sizes."""
-        self.kind, self.sampler, self.extent = kind, sampler, extent
+    extent: of the texture; None if the domain's levels know the sizes.
+    """
+
+    kind: TextureKind
+    sampler: Sampler
+    extent: Extent | None
 
     # The domain
 

@@ -202,19 +202,13 @@ def _with_scale_add(plan: Plan, alpha: float, beta: float | None) -> PlanBuilder
     addend = None if beta is None else p.operand("C0", result.rows, result.columns)
     for output in plan.outputs:
         textures = [product := plan.texture(output.texture)]
-        scaled = _like(p, product, "scaled")
+        scaled = p.like(product, f"scaled {product.name}")
         if addend is not None:
-            textures.append(_like(p, product, "added"))
+            textures.append(p.like(product, f"added {product.name}"))
             p.upload(addend, textures[1], region=output.region, packing=output.packing)
         _scale(p, textures, scaled, output.rect, (alpha,) if beta is None else (alpha, beta))
         p.read_back(scaled, result, region=output.region, rect=output.rect, packing=output.packing)
     return p
-
-
-def _like(p: PlanBuilder, texture: Texture, name: str) -> Texture:
-    extent, form = texture.extent, texture.format.name
-    name = f"{name} {texture.name}"
-    return p.texture(name, extent.width, extent.height, format=form, kind=texture.kind.value)
 
 
 def _scale(

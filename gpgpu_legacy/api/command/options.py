@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter
 from itertools import chain
 from pathlib import Path
@@ -106,11 +106,12 @@ def built(name: str, annotation: Any, default: Any) -> click.Parameter:
 # Types ------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class NumberType(click.ParamType[Any]):
     """A number in ASCII digits; several in one word, between commas, if many are allowed."""
 
-    def __init__(self, name: str, read: Callable[[str], float | None]) -> None:
-        self.name, self.read = name, read
+    name: str
+    read: Callable[[str], float | None]
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The number, or the numbers; a default is a number already."""
