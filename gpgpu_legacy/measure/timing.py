@@ -73,11 +73,6 @@ class Budget:
         return self.seconds - self.spent_s
 
     @property
-    def is_over(self) -> bool:
-        """Whether no time is left."""
-        return self.left_s <= 0.0
-
-    @property
     def overrun(self) -> str | None:
         """A line that says by how much it was exceeded; None if by no more than GRACE_S."""
         over_s = -self.left_s
@@ -113,7 +108,7 @@ class Budget:
         """
 
         def report(done: float) -> None:
-            if done < 1.0 and self.is_over:
+            if done < 1.0 and self.left_s <= 0.0:
                 raise BudgetSpentError("the budget was spent")
             progress(done)
 

@@ -226,5 +226,5 @@ def test_what_is_too_large_for_shaders_goes_by_the_host(
 ) -> None:
     monkeypatch.setattr(core.context(), "info", {**core.context().info, **limit})
     plan = moved(40, 50, 50, 40)
-    assert movable(plan, core.context(), lambda _: True) == ([], [])
+    assert movable(plan, core.context()) == ([], [])
     assert_moves(drawn(plan))

@@ -64,7 +64,7 @@ def _pictures(
         for one in shown
     ]
     widest = width_of(line for lines in captions for line in lines)
-    sizes = [_size(one.panel) for one in shown]
+    sizes = [one.panel.stretched for one in shown]
     side = options.scale or -(-_LEAST_SIDE // max(map(max, sizes)))
     layouts = zip(*(one.layout for one in shown), strict=True)
     width, height = (
@@ -84,7 +84,7 @@ def _picture(shown: ShownPanel, size: tuple[int, int], *, marked: bool) -> RGB:
     panel, channels, _, scale = shown
     thin = panel.texels.repeat(panel.stretch[1], axis=0).repeat(panel.stretch[0], axis=1)
     pictures = [scale.colours(thin[::-1, :, c]) for c in channels] or [texel_picture(thin)]
-    (columns, rows), (height, width), (across, up) = shown.layout, size, _size(panel)
+    (columns, rows), (height, width), (across, up) = shown.layout, size, panel.stretched
     side = min(
         (width - (columns - 1) * _GAP) // (columns * across),
         (height - (rows - 1) * _GAP) // (rows * up),
@@ -101,12 +101,6 @@ def _picture(shown: ShownPanel, size: tuple[int, int], *, marked: bool) -> RGB:
             _mark(part, panel.rect, [side * times for times in panel.stretch])
         picture[y : y + high, x : x + wide] = part
     return picture
-
-
-def _size(panel: Panel) -> tuple[int, int]:
-    """The columns and rows of a panel, stretched if the texture is very long."""
-    (across, up), (wide, high) = panel.size, panel.stretch
-    return across * wide, up * high
 
 
 def _mark(picture: RGB, rect: Rect, texel: Sequence[int]) -> None:

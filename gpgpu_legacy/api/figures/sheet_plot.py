@@ -65,6 +65,12 @@ class Panel:
         return max(rows // (LONGEST * columns), 1), max(columns // (LONGEST * rows), 1)
 
     @property
+    def stretched(self) -> tuple[int, int]:
+        """Columns and rows of texels as they are drawn."""
+        (columns, rows), (wide, high) = self.size, self.stretch
+        return columns * wide, rows * high
+
+    @property
     def number(self) -> int:
         """The number of its pass; 0 for an input."""
         return self.place.number if self.place else 0
@@ -233,8 +239,8 @@ def _columns(count: int, width: float, height: float) -> int:
 
 def _aspect(one: ShownPanel) -> float:
     """The height of a panel's pictures over their width."""
-    (columns, rows), (wide, high), (across, up) = one.panel.size, one.panel.stretch, one.layout
-    return min(rows * high / (columns * wide), _TALLEST) * (up / across)
+    (width, height), (across, up) = one.panel.stretched, one.layout
+    return min(height / width, _TALLEST) * (up / across)
 
 
 def _labels(panel: Panel) -> tuple[str, str]:

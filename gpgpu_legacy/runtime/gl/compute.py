@@ -458,15 +458,11 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _device_transfers(self) -> DeviceTransfers:
         plan, storage = self.plan, self._storage
 
-        def is_bits(transfer: Transfer) -> bool:
-            """False if a format rounds its values; everything is stored as float32."""
-            return storage.textures[transfer.texture].format.is_float32
-
         def spot(transfer: Transfer) -> Spot:
             width = storage.textures[transfer.texture].extent.width
             return Spot(storage.buffers[transfer.texture], width, transfer.rect.x, transfer.rect.y)
 
-        taken = movable(plan, self.context, is_bits, only_in=True)
+        taken = movable(plan, self.context, only_in=True)  # all texels are stored as float32
         return self.keep(DeviceTransfers(self.context, plan, *taken, spot))
 
     def _clear(self, name: str, value: NumberVec4) -> Call:

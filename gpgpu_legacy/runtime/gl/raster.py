@@ -48,13 +48,10 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
         if not self._on_device or context.version_code < COMPUTE_VERSION:
             return None
 
-        def holds_floats(transfer: Transfer) -> bool:
-            return plan.texture(transfer.texture).format.is_float32
-
         def size_bytes(transfer: Transfer) -> int:
             return transfer.rect.area * plan.texture(transfer.texture).format.texel_bytes
 
-        inputs, outputs = movable(plan, context, holds_floats)
+        inputs, outputs = movable(plan, context)
         if not (inputs or outputs):
             return None
         buffer = self.keep(context.buffer(max(map(size_bytes, (*inputs, *outputs)))))

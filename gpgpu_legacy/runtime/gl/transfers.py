@@ -216,11 +216,11 @@ class DeviceTransfers:
 
 
 def movable(
-    plan: Plan, context: GlContext, is_bits: Callable[[Transfer], bool], *, only_in: bool = False
+    plan: Plan, context: GlContext, *, only_in: bool = False
 ) -> tuple[list[Transfer], list[Transfer]]:
     """The inputs and the outputs that the device can take.
 
-    is_bits: whether a transfer's texels are float32. only_in: whether only inputs have to be.
+    only_in: whether only inputs need a format that rounds nothing.
     """
     most = limit(context.info, "GL_MAX_SHADER_STORAGE_BLOCK_SIZE")
     groups = min(limit(context.info, "GL_MAX_COMPUTE_WORK_GROUP_COUNT", axis) for axis in range(2))
@@ -231,6 +231,9 @@ def movable(
         longest = max(matrix.rows, matrix.columns, rect.width, rect.height)
         texel_bytes = _FLOAT_BYTES * len(transfer.packing.offsets) * rect.area
         return longest <= groups * SIDE and max(matrix.size_bytes, texel_bytes) <= most
+
+    def is_bits(transfer: Transfer) -> bool:
+        return plan.texture(transfer.texture).format.is_float32
 
     inputs = [i for i in plan.inputs if is_bits(i) and fits(i)]
     outputs = [o for o in plan.outputs if (only_in or is_bits(o)) and fits(o)]
