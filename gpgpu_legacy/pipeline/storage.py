@@ -413,9 +413,10 @@ class StorageBuilder:
         return self._spares[texture.name]
 
     def like(self, texture: Texture, name: str, **how: Any) -> Texture:
-        """A new texture with the size, format and kind of another, which may be of another plan.
+        """A new texture with the size, format and kind of another.
 
-        how: depth, levels and initial, as for `texture`.
+        texture: the other one, which may be of another plan. name: of the new one. how: depth,
+        levels and initial, as for `texture`.
         """
         size, kind = texture.extent, texture.kind.value
         return self.texture(
