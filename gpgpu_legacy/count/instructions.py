@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from math import floor
 
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.isa.execute import MOST_TRIPS
+from gpgpu_legacy.isa.execute import MOST_TRIPS, trips_of
 from gpgpu_legacy.isa.opcodes import CostClass
 from gpgpu_legacy.isa.program import (
     Body,
@@ -90,4 +89,4 @@ def executions(program: Program, *, least: bool = False) -> tuple[int, ...]:
 def trips(loop: Instruction) -> int:
     """The trips of a REP or LOOP if their number is a constant, else the most possible."""
     number = loop.srcs[0].number
-    return MOST_TRIPS if number is None else max(0, min(floor(number), MOST_TRIPS))
+    return MOST_TRIPS if number is None else trips_of(number)

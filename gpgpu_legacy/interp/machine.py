@@ -22,7 +22,6 @@ from gpgpu_legacy.interp.numeric import Mask, Storage, sample, slices
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
     BLOCK,
-    MOST_TRIPS,
     Components,
     Domain,
     Event,
@@ -32,6 +31,7 @@ from gpgpu_legacy.isa.execute import (
     execute_instruction,
     fetch,
     holds,
+    trips_of,
 )
 from gpgpu_legacy.isa.fog import FOG_FACTORS, fog_mixed
 from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
@@ -406,9 +406,9 @@ class FragmentMachine(Domain[F32]):
     def loop(self, loop: Repetition, body: Walk) -> None:
         self.reach(*loop.head)
         outer = self.active, self._staying
-        trips = fetch(loop.head[1].srcs[0], (0,), self).item()
+        count = fetch(loop.head[1].srcs[0], (0,), self).item()
         self._staying = self.active & np.ones((1, 1), bool)
-        for _ in range(int(min(trips, MOST_TRIPS)) if trips >= 1 else 0):
+        for _ in range(trips_of(count)):
             self.active = self._staying
             if not self.active.any():
                 break

@@ -46,6 +46,12 @@ Components = tuple[int, ...]
 MOST_TRIPS = 255
 """The trips that NV_fragment_program2 promises of a loop (MAX_PROGRAM_LOOP_COUNT_NV)."""
 
+
+def trips_of(count: float) -> int:
+    """The trips of a loop whose source is that number."""
+    return int(min(count, MOST_TRIPS)) if count >= 1 else 0
+
+
 Walk = Callable[[], None]
 """Executes a part of a program."""
 

@@ -23,6 +23,7 @@ from gpgpu_legacy.isa.execute import (
     execute_instruction,
     fetch,
     holds,
+    trips_of,
     vector,
 )
 from gpgpu_legacy.isa.expressions import (
@@ -326,7 +327,7 @@ class Lowering(Domain[Expression]):
                 left.append(operation(Operator.NOT, self._is_set(mask)))
             self.statements.append(If(all_of(left), (Break(),)))
 
-        known = int(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
+        known = trips_of(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
         if known > 0:
             self.repeat(constant(known, Kind.INT), one)
         self._masks = around
