@@ -41,7 +41,6 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     call,
     counted,
     loop,
-    plain,
 )
 from gpgpu_legacy.lower.emit.llvm_basics import HEADER_WORDS as PASS_WORDS
 
@@ -141,22 +140,11 @@ def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ...]:
 def _wait_function(module: ir.Module) -> None:
     """Wait until a counter, the first argument, has reached the last argument."""
     b, count, header, wanted = _function(module, "wait", 3)
-    look, spin, pause, done = (b.append_basic_block() for _ in range(4))
-    start = b.block
-    b.branch(look)
-    b.position_at_end(look)
-    spins = b.phi(I32)
-    ended = count.load_atomic(ordering="acquire", align=8)
-    b.cbranch((ended >= wanted).value, done, spin)
-    b.position_at_end(spin)
-    more = Emitted(b, spins) + 1
-    b.cbranch((more < _SPINS).value, look, pause)
-    b.position_at_end(pause)
-    call(b, header[PAUSE_AT].pointer(_CALL))
-    b.branch(look)
-    for value, block in ((I32(0), start), (more.value, spin), (more.value, pause)):
-        spins.add_incoming(value, block)
-    b.position_at_end(done)
+    spins = _zero(b)
+    with loop(b) as goes_on:
+        goes_on(count.load_atomic(ordering="acquire", align=8) < wanted)
+        with b.if_then((_counted_up(spins) >= _SPINS).value):
+            call(b, header[PAUSE_AT].pointer(_CALL))
     b.ret_void()
 
 
@@ -244,6 +232,20 @@ def _added(place: Emitted, number: int, ordering: str = "seq_cst") -> Emitted:
     return Emitted(b, b.atomic_rmw("add", place.value, I64(number), ordering))
 
 
+def _zero(b: ir.IRBuilder) -> Emitted:
+    """The address of a new variable, which is 0."""
+    place = Emitted(b, b.alloca(I64))
+    b.store(I64(0), place.value)
+    return place
+
+
+def _counted_up(place: Emitted) -> Emitted:
+    """Add 1 to a variable, and return what is there now."""
+    more = place.load() + 1
+    more.store(place)
+    return more
+
+
 def _lead_function(module: ir.Module) -> None:
     b, door = _function(module, "lead", 1)
     state, header = door.at(STATE), door[JOB].pointer()
@@ -257,34 +259,24 @@ def _lead_function(module: ir.Module) -> None:
 
 def _serve_function(module: ir.Module) -> None:
     b, door = _function(module, "serve", 1)
-    start, look, in_, idle, pause, done = (b.block, *(b.append_basic_block() for _ in range(5)))
-    b.branch(look)
-    b.position_at_end(look)
-    seen, looks = (Emitted(b, b.phi(I64)) for _ in range(2))
-    state = door.at(STATE).load_atomic(ordering="acquire", align=8)
-    b.cbranch((state.trunc(I1) & (state != seen)).value, in_, idle)
-    b.position_at_end(in_)
-    _added(door.at(INSIDE), -1)
-    again = door.at(STATE).load_atomic(ordering="seq_cst", align=8)
-    with b.if_then((again == state).value):
-        ticket = _added(door.at(TICKETS), 1, "monotonic")
-        with b.if_then((ticket < door[HELPERS]).value):
-            further = (ticket + 1) * door[STRIDE]
-            members = (door[FIRST_MEMBERS] + further).pointer()
-            call(b, module.get_global("work"), door[JOB].pointer(), members)
-    _added(door.at(INSIDE), 1)
-    was_in = b.block
-    b.branch(look)
-    b.position_at_end(idle)
-    more = looks + 1
-    b.cbranch((more % _LOOKS == 0).value, pause, look)
-    b.position_at_end(pause)
-    call(b, door[DOOR_PAUSE_AT].pointer(_CALL))
-    b.cbranch((more < _LOOKS * _PATIENCE).value, look, done)
-    nothing = I64(0)
-    for phi, values in ((seen, (nothing, state, seen, seen)),
-                        (looks, (nothing, nothing, more, more))):  # fmt: skip
-        for value, block in zip(values, (start, was_in, idle, pause), strict=True):
-            phi.value.add_incoming(plain(value), block)
-    b.position_at_end(done)
+    seen, looks = _zero(b), _zero(b)
+    with loop(b) as goes_on:
+        goes_on(looks.load() < _LOOKS * _PATIENCE)
+        state = door.at(STATE).load_atomic(ordering="acquire", align=8)
+        is_new = state.trunc(I1) & (state != seen.load())
+        with b.if_else(is_new.value) as (inside, outside):
+            with inside:
+                state.store(seen)
+                b.store(I64(0), looks.value)
+                _added(door.at(INSIDE), -1)
+                again = door.at(STATE).load_atomic(ordering="seq_cst", align=8)
+                with b.if_then((again == state).value):
+                    ticket = _added(door.at(TICKETS), 1, "monotonic")
+                    with b.if_then((ticket < door[HELPERS]).value):
+                        further = (ticket + 1) * door[STRIDE]
+                        members = (door[FIRST_MEMBERS] + further).pointer()
+                        call(b, module.get_global("work"), door[JOB].pointer(), members)
+                _added(door.at(INSIDE), 1)
+            with outside, b.if_then((_counted_up(looks) % _LOOKS == 0).value):
+                call(b, door[DOOR_PAUSE_AT].pointer(_CALL))
     b.ret_void()
