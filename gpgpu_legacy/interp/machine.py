@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -265,8 +266,10 @@ class FragmentMachine(Domain[F32]):
         self._inputs, self._parameters = attributes, parameters
         self._textures = textures
         self._arithmetic = arithmetic
-        self._attributes: dict[tuple[Attribute, int], F32] = {}
-        self.registers: defaultdict[DestinationRegister, Planes] = defaultdict(_zeros)
+        self._rounded = {a: [*map(arithmetic.round, planes)] for a, planes in attributes.items()}
+        self.registers: defaultdict[DestinationRegister, Planes] = defaultdict(
+            partial(_constant, _NOTHING)
+        )
         """What registers hold: four planes that broadcast to (H, W); 0 before the first write."""
         self.alive: Any = np.True_
         """The fragments that no KIL has discarded, broadcastable to (H, W)."""
@@ -342,12 +345,7 @@ class FragmentMachine(Domain[F32]):
             if register.space is not ParameterSpace.CONSTANT:
                 vector = self._parameters.get(register.text, _NOTHING)
             return self._arithmetic.round(self.constant(vector[component]))
-        if coordinate:
-            return self._inputs[register][component]
-        key = (register, component)
-        if key not in self._attributes:  # rounded once per band
-            self._attributes[key] = self._arithmetic.round(self._inputs[register][component])
-        return self._attributes[key]
+        return (self._inputs if coordinate else self._rounded)[register][component]
 
     def store(self, register: DestinationRegister, components: Components, value: F32) -> None:
         (component,) = components
@@ -464,10 +462,6 @@ def _at_corner(plane: F32, axis: int, place: int) -> F32:
     if plane.shape[axis] == 1:
         return plane
     return plane.take(np.arange(plane.shape[axis]) // 2 * 2 + place, axis)
-
-
-def _zeros() -> Planes:
-    return _constant(_NOTHING)
 
 
 def _constant(vector: Vec4) -> Planes:

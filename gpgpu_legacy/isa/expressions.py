@@ -352,6 +352,11 @@ def constant(value: float, kind: Kind = Kind.FLOAT) -> Constant:
     return Constant((value,), type_of(kind, 1))
 
 
+def integer(number: int) -> Constant:
+    """An integer as an expression."""
+    return constant(number, Kind.INT)
+
+
 def read(variable: Variable, axis: int | None = None, axes: Axes = NOWHERE) -> Read:
     """A variable, or one of its components."""
     every = tuple(range(variable.type.width)) if axis is None else (axis,)

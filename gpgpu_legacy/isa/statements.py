@@ -193,6 +193,19 @@ Statement = (
 )  # fmt: skip
 
 
+class Collector:
+    """Collects statements, in blocks."""
+
+    statements: list[Statement]
+
+    def inside(self, build: Callable[[], None]) -> tuple[Statement, ...]:
+        """The statements that `build` adds, for a block of their own."""
+        outer, self.statements = self.statements, []
+        build()
+        inner, self.statements = tuple(self.statements), outer
+        return inner
+
+
 # Functions -----------------------------------------------------------------------------------
 
 

@@ -6,7 +6,8 @@ texels' channels as floats, row after row and layer after layer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
@@ -23,7 +24,7 @@ from gpgpu_legacy.isa.expressions import (
     Variable,
     components,
     compose,
-    constant,
+    integer,
     operation,
     read,
 )
@@ -45,9 +46,9 @@ from gpgpu_legacy.isa.statements import (
     Statement,
     Store,
 )
-from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Kind, Operator
+from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Operator
 from gpgpu_legacy.lower.analysis.fusion import Decisions, Folded
-from gpgpu_legacy.lower.analysis.liveness import coordinate_components
+from gpgpu_legacy.lower.analysis.liveness import Live, by_instruction, coordinate_components
 from gpgpu_legacy.lower.framebuffer import (
     as_decoded,
     behind_fog,
@@ -63,10 +64,10 @@ from gpgpu_legacy.lower.lowering import (
     attribute_of,
     attribute_value,
     attribute_variable,
+    attributes_read,
     centre,
     cleared_registers,
     result_variable,
-    variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
     SampledUnit,
@@ -99,7 +100,7 @@ class ShaderKey:
 
     program: Program
     lookups: tuple[Folded | None, ...]
-    live: tuple[tuple[int, ...], ...]
+    live: Live
     varyings: int
     units: tuple[SampledUnit, ...]
     targets: tuple[Format, ...]
@@ -169,9 +170,7 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     if key.writes.alpha_test is not None:
         alpha = Read(result_variable(0), (3,), EVERYWHERE)
         lowering.discard(fails(key.writes.alpha_test, alpha, key.targets[0]))
-    colours = [s for n in range(len(key.targets)) for s in _colour(key, n)]
-    fog = [fog_declared(key.program.fog, key.arithmetic)] if key.program.fog else []
-    body = [*lowering.statements, *fog, *colours]
+    body = [*lowering.statements, *_colours(key, range(len(key.targets)))]
     registers = cleared_registers(key.program, len(key.targets), body)
     declared = [Declare(variable, zero) for variable, zero in registers.items()]
     return [*_attributes(body, rasterised=rasterised), *declared, *body]
@@ -188,8 +187,7 @@ class _Fragment(Lowering):
         detailed = tuple(unit.sampler.has_lod for unit in bound)
         self.corners = coordinate_components(key.program, detailed, executed=False)
         self.masks, self.places = any(detailed) or key.program.derives, (0, *CORNERS)
-        lookups = (n for n, i in enumerate(key.program.instructions) if i.texture is not None)
-        self.folded = dict(zip(lookups, key.lookups, strict=True))
+        self.folded = by_instruction(key.program, key.lookups)
         self.number = 0
 
     def step(self, number: int, instruction: Instruction) -> None:
@@ -213,9 +211,7 @@ class _Fragment(Lowering):
 def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statement]:
     """Declare the attributes that statements read, at the fragment's centre."""
     statements: list[Statement] = []
-    for variable in sorted(
-        variables_read(body, Role.ATTRIBUTE), key=lambda v: (v.name, v.number, v.corner)
-    ):
+    for variable in sorted(attributes_read(body), key=lambda v: (v.name, v.number, v.corner)):
         attribute = attribute_of(variable)
         value = attribute_value(variable)
         if rasterised and attribute.kind is AttributeKind.POSITION and not variable.corner:
@@ -227,6 +223,12 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
 
 
 # Colours ---------------------------------------------------------------------------------------
+
+
+def _colours(key: ShaderKey, numbers: Iterable[int]) -> list[Statement]:
+    """Declare the colours of targets, and first the fog before them if there is any."""
+    fog = [fog_declared(key.program.fog, key.arithmetic)] if key.program.fog else []
+    return [*fog, *chain.from_iterable(_colour(key, number) for number in numbers)]
 
 
 def _colour(key: ShaderKey, number: int) -> list[Statement]:
@@ -276,7 +278,7 @@ def unit_fetch(unit: SampledUnit) -> Function:
     def texel(at: Expression) -> Expression:
         return compose(Element((at * channels + c,), array) for c in range(channels))
 
-    return fetch_function(unit.number, unit.format, constant(extent.width, Kind.INT), texel)
+    return fetch_function(unit.number, unit.format, integer(extent.width), texel)
 
 
 def stored_colours(key: ShaderKey) -> list[Statement]:
@@ -315,8 +317,7 @@ def write_function(key: ShaderKey, number: int) -> Function:
     numbers = [Read(held, (c,), EVERYWHERE) for c in ALL]
     channels, written = numbers[: target.channels], key.writes.channels(target)
     lowering = Lowering()
-    fog = [fog_declared(key.program.fog)] if key.program.fog else []
-    lowering.statements += [*fog, *_colour(key, number)]
+    lowering.statements += _colours(key, (number,))
     texel = lowering.with_names(
         compose(_stored(key, number, c, channels) if c in written else numbers[c] for c in ALL)
     )

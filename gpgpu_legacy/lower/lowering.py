@@ -41,6 +41,7 @@ from gpgpu_legacy.isa.expressions import (
     compose,
     constant,
     expression,
+    integer,
     operation,
     read,
 )
@@ -65,6 +66,7 @@ from gpgpu_legacy.isa.statements import (
     Assign,
     Break,
     Call,
+    Collector,
     Dead,
     Declare,
     Discard,
@@ -86,7 +88,6 @@ from gpgpu_legacy.isa.types import (
     VEC4,
     Axes,
     Components,
-    Kind,
     Operator,
     union,
 )
@@ -110,7 +111,7 @@ _COPY = Temporary("0")
 """A temporary that no program can declare."""
 
 
-class Lowering(Domain[Expression]):
+class Lowering(Collector, Domain[Expression]):
     """Executes instructions, and collects the resulting statements.
 
     If several fragments are computed together, branches are masks. Both sides are executed, and a
@@ -133,7 +134,7 @@ class Lowering(Domain[Expression]):
         self._corner = 0
         self._parts, self._loops = 0, 0
         self._instruction: Instruction | None = None
-        self.statements: list[Statement] = []
+        self.statements = []
 
     # Statements
 
@@ -196,14 +197,13 @@ class Lowering(Domain[Expression]):
         if lod is not None and not row.gives_lod and (components or corners):
             count = len(lod.parameters) // len(CORNERS)
             coordinates = list[Expression]()
-            for self._corner in CORNERS:
+            for _ in self._each(CORNERS):
                 source = vector(instruction.srcs[0], self, coordinate=True)
                 place = self.evaluate(row, [source])
                 coordinates += map(expression, place[:count])
             self.assign(LOD, (0,), Call(tuple(coordinates), lod))
-        for self._corner in CORNERS if corners else ():
+        for _ in self._each(CORNERS if corners else ()):
             execute_instruction(instruction, self, corners)
-        self._corner = 0
         if not components:
             self.statements += [] if corners else [Dead(instruction)]
             return
@@ -214,11 +214,9 @@ class Lowering(Domain[Expression]):
     def _of_a_copy(self, instruction: Instruction) -> Instruction:
         """A derivative of a copy of its source, since its result overwrites the source."""
         [src] = instruction.srcs
-        for corner in CORNERS:
-            self._corner = corner
+        for corner in self._each(CORNERS):
             value = self.read(src.register, ALL, coordinate=False)
             self.assign(temporary_variable(_COPY.name, corner), ALL, value)
-        self._corner = 0
         return replace(instruction, srcs=(replace(src, register=_COPY),))
 
     # The domain of execute
@@ -276,11 +274,7 @@ class Lowering(Domain[Expression]):
         self.assign(KILLED, (0,), operation(Operator.SELECT, condition, 1.0, self.held(KILLED)))
 
     def in_quad(self, fetched: Callable[[], Expression]) -> Sequence[Expression]:
-        own, values = self._corner, []
-        for self._corner in CORNERS:
-            values.append(fetched())
-        self._corner = own
-        return values
+        return [fetched() for _ in self._each(CORNERS)]
 
     def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
         number, instruction = branch.head
@@ -288,13 +282,13 @@ class Lowering(Domain[Expression]):
         assert test is not None
         if not self.masks:
             condition = holds(test, self)
-            self.statements.append(If(condition, *map(self._collected, (then, otherwise))))
+            self.statements.append(If(condition, *map(self.inside, (then, otherwise))))
             return
-        for _ in self._each_place():
+        for _ in self._each(self.places):
             self._set(chosen, holds(test, self), 1.0, 0.0)
         around = self._masks
         for mask, side in ((_flag("then", number), then), (_flag("otherwise", number), otherwise)):
-            for _ in self._each_place():
+            for _ in self._each(self.places):
                 outer = self._here(around[-1]) if around else 1.0
                 yes, no = (outer, 0.0) if side is then else (0.0, outer)
                 self._set(mask, self._is_set(chosen), yes, no)
@@ -311,7 +305,7 @@ class Lowering(Domain[Expression]):
             self.repeat(operation(Operator.TO_INT, operation(Operator.FLOOR, trips)), body)
             return
         around, mask = self._masks, _flag("within", number)
-        for _ in self._each_place():
+        for _ in self._each(self.places):
             outer = self._here(around[-1]) if around else 1.0
             self._set(mask, count >= 1.0, outer, 0.0)
         trip = _flag("trips", number)
@@ -322,22 +316,22 @@ class Lowering(Domain[Expression]):
             body()
             self.assign(trip, (0,), self.held(trip) + 1.0)
             left = []
-            for _ in self._each_place():
+            for _ in self._each(self.places):
                 self._set(mask, self.held(trip) <= count, self._here(mask), 0.0)
                 left.append(operation(Operator.NOT, self._is_set(mask)))
             self.statements.append(If(all_of(left), (Break(),)))
 
         known = trips_of(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
         if known > 0:
-            self.repeat(constant(known, Kind.INT), one)
+            self.repeat(integer(known), one)
         self._masks = around
 
     def repeat(self, trips: Expression, body: Walk) -> None:
         """Add a loop of that many trips; `body` adds the statements of one."""
         self._loops += 1
         number = Variable("trip", INT, number=self._loops)
-        first = constant(0, Kind.INT)
-        self.statements.append(For(number, first, trips, self._collected(body)))
+        first = integer(0)
+        self.statements.append(For(number, first, trips, self.inside(body)))
 
     def leave(self, condition: Expression) -> None:
         if not self.masks:
@@ -348,18 +342,12 @@ class Lowering(Domain[Expression]):
         for mask in self._masks:
             self._set(mask, self._is_set(leaving), 0.0, self._here(mask))
 
-    def _collected(self, walk: Walk) -> tuple[Statement, ...]:
-        """The statements that `walk` adds, for a block of their own."""
-        outer, self.statements = self.statements, []
-        walk()
-        inner, self.statements = tuple(self.statements), outer
-        return inner
-
-    def _each_place(self) -> Iterator[None]:
-        for corner in self.places:
-            self._corner = corner
-            yield
-        self._corner = 0
+    def _each(self, corners: Iterable[int]) -> Iterator[int]:
+        """Yield each corner while it is the one that is executed."""
+        own = self._corner
+        for self._corner in corners:
+            yield self._corner
+        self._corner = own
 
     def _set(self, flag: Variable, condition: Expression, yes: Any, no: Any) -> None:
         value = operation(Operator.SELECT, condition, yes, no)
@@ -446,11 +434,11 @@ def cleared_registers(
     return {r: compose([0.0] * r.type.width) for r in registers if r in read}
 
 
-def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable, Components]:
-    """The variables of a role that statements read, in order, with the components read."""
+def attributes_read(statements: Iterable[Statement]) -> dict[Variable, Components]:
+    """The attributes that statements read, in order, with the components read."""
     read: dict[Variable, set[int]] = {}
     for value in all_expressions(statements):
-        if isinstance(value, Read) and value.variable.role is role:
+        if isinstance(value, Read) and value.variable.role is Role.ATTRIBUTE:
             read.setdefault(value.variable, set()).update(value.components)
     return {variable: tuple(sorted(components)) for variable, components in read.items()}
 

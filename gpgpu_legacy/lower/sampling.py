@@ -22,6 +22,7 @@ from gpgpu_legacy.isa.expressions import (
     compose,
     constant,
     expression,
+    integer,
     operation,
     read,
 )
@@ -249,7 +250,7 @@ class LayerCode(LookupCode):
 
 def _chosen(number: Expression, values: Sequence[int]) -> Expression:
     """The value at index `number`, by nested selections."""
-    *others, last = (constant(value, Kind.INT) for value in values)
+    *others, last = (integer(value) for value in values)
     value: Expression = last
     for n, other in reversed([*enumerate(others)]):
         value = operation(Operator.SELECT, number <= float(n), other, value)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.isa.expressions import Place, PlanePart
 from gpgpu_legacy.isa.program import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.expand import at_iteration, corners_at
@@ -74,6 +75,16 @@ def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F
     return vector_values(pass_.parameters.get(parameter.text, NO_PARAMETER), count)
 
 
+def given_values(source: Parameter | PlanePart | Place, pass_: FragmentPass, count: int) -> F64:
+    """A value that a pass gives, and no position, in each of `count` iterations: (count, 4)."""
+    match source:
+        case Parameter():
+            return parameter_values(pass_, source, count)
+        case PlanePart(attribute=attribute, part=part):
+            return _plane_values(pass_, attribute, count)[:, part]
+    raise AssertionError(source)
+
+
 def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
     """A vector of state in each of `count` iterations: (count, 4).
 
@@ -85,7 +96,7 @@ def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
     return np.broadcast_to(vectors.reshape(-1, 4), (count, 4))
 
 
-def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
+def _plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
     """An attribute's base, dx and dy in each of `count` iterations: (count, 3, 4).
 
     The attribute is base + dx·x + dy·y, where (x, y) is the fragment's centre relative to the

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
-from gpgpu_legacy.isa.program import Attribute, Parameter
+from gpgpu_legacy.isa.expressions import Given
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
 from gpgpu_legacy.lower.emit.llvm_basics import (
     COUNT,
@@ -33,12 +33,11 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     word_count,
 )
 from gpgpu_legacy.lower.emit.llvm_fused import Code, emit_fused_passes
-from gpgpu_legacy.lower.emit.llvm_memory import Scalar
 from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.machine_code import COMPILING, TargetProcessor, Words, this_processor
-from gpgpu_legacy.lower.values import parameter_values, plane_values
+from gpgpu_legacy.lower.values import given_values
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 from gpgpu_legacy.runtime.workers import Task, start
 
@@ -201,23 +200,16 @@ def words_of(
     return words
 
 
-def table_of(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.float32]:
+def table_of(columns: Sequence[Given], arguments: Arguments) -> NDArray[np.float32]:
     """The numbers that the code reads: (columns, iterations) float32."""
     count = arguments.count
     table = np.zeros((max(1, len(columns)), count), np.float32)
 
-    @cache  # for all components
-    def values(draw: int, source: Parameter | Attribute) -> NDArray[np.float64]:
-        """(count, coefficients, 4)."""
-        pass_ = arguments.passes[draw]
-        if isinstance(source, Parameter):
-            return parameter_values(pass_, source, count)[:, None]
-        return plane_values(pass_, source, count)
-
+    # Kept for all components.
+    vectors = cache(lambda draw, source: given_values(source, arguments.passes[draw], count))
     with np.errstate(over="ignore"):
-        for number, scalar in enumerate(columns):
-            numbers = values(scalar.draw, scalar.source)
-            table[number] = numbers[:, scalar.coefficient, scalar.component]
+        for number, given in enumerate(columns):
+            table[number] = vectors(given.draw, given.source)[:, given.components[0]]
     return table
 
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, chosen_texels, lookup_coordinates
-from gpgpu_legacy.lower.analysis.liveness import live_components
+from gpgpu_legacy.lower.analysis.liveness import Live, live_components
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
 from gpgpu_legacy.lower.values import iterations_of
 from gpgpu_legacy.plan.numbers import Affine
@@ -262,7 +262,7 @@ class Decisions:
     """
 
     lookups: tuple[Folded | None, ...]
-    live: tuple[tuple[int, ...], ...]
+    live: Live
     varyings: tuple[Varying, ...]
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import TypeVar
 
-from gpgpu_legacy.isa.execute import Parts, parts_read
+from gpgpu_legacy.isa.execute import Components, Parts, parts_read
 from gpgpu_legacy.isa.opcodes import Form
 from gpgpu_legacy.isa.program import (
     Body,
@@ -23,10 +24,12 @@ from gpgpu_legacy.isa.program import (
     ResultRegister,
 )
 
+Fact = TypeVar("Fact")
+
 Needed = set[tuple[str, int]]
 """Components of temporaries."""
 
-Live = tuple[tuple[int, ...], ...]
+Live = tuple[Components, ...]
 """Components of the result of each instruction."""
 
 
@@ -38,9 +41,9 @@ def live_components(program: Program, known: tuple[bool, ...]) -> Live:
     A component is needed if a later needed instruction reads it before it is written again.
     Discards and branches count as results; the depth does not, since it is not used.
     """
-    folded = dict(zip(_lookups(program), known, strict=True))
+    folded = by_instruction(program, known)
 
-    def visit(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+    def visit(step: Numbered, needed: Needed, *, ends: bool) -> Components:
         number, instruction = step
         components = _needed(instruction, needed, ends=ends)
         if components and not folded.get(number, False):
@@ -50,13 +53,14 @@ def live_components(program: Program, known: tuple[bool, ...]) -> Live:
     return _backwards(program, visit)
 
 
-def _lookups(program: Program) -> Iterator[int]:
-    """The numbers of the instructions that are lookups."""
-    return (n for n, i in enumerate(program.instructions) if i.texture is not None)
+def by_instruction(program: Program, facts: Iterable[Fact]) -> dict[int, Fact]:
+    """Facts about a program's lookups, in program order, by the numbers of their instructions."""
+    lookups = (n for n, i in enumerate(program.instructions) if i.texture is not None)
+    return dict(zip(lookups, facts, strict=True))
 
 
 def _backwards(
-    program: Program, visit: Callable[..., tuple[int, ...]], *, in_quads: bool = False
+    program: Program, visit: Callable[..., Components], *, in_quads: bool = False
 ) -> Live:
     """The result of `visit` for each instruction, from the last to the first.
 
@@ -65,7 +69,7 @@ def _backwards(
     no longer needed. in_quads: whether the second side of a branch may read components that other
     fragments of the quad wrote on the first.
     """
-    live: list[tuple[int, ...]] = [()] * len(program.instructions)
+    live: list[Components] = [()] * len(program.instructions)
 
     def walk(body: Body, needed: Needed, *, ends: bool) -> None:
         for part in reversed(body):
@@ -96,9 +100,9 @@ def coordinate_components(
     The sources of derivatives count as such coordinates. executed: each wanted lookup and each
     derivative has at least one component, even if no other instruction needs it.
     """
-    looked_up = dict(zip(_lookups(program), wanted, strict=True))
+    looked_up = by_instruction(program, wanted)
 
-    def visit(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+    def visit(step: Numbered, needed: Needed, *, ends: bool) -> Components:
         number, instruction = step
         form = instruction.opcode.form
         steers = form is Form.FLOW and (program.derives or any(wanted))
@@ -121,7 +125,7 @@ def _read(instruction: Instruction, components: Iterable[int]) -> Iterator[Parts
     return (parts[c] for c in components if c in parts)
 
 
-def _needed(instruction: Instruction, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+def _needed(instruction: Instruction, needed: Needed, *, ends: bool) -> Components:
     """The needed components of an instruction's result.
 
     ends: whether to remove them from `needed`, unless the write has a condition.

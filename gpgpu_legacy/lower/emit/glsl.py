@@ -44,7 +44,7 @@ from gpgpu_legacy.isa.statements import (
     multiply_add,
     walk,
 )
-from gpgpu_legacy.isa.types import COMPARISONS, FLOAT, Kind, Operator, type_of
+from gpgpu_legacy.isa.types import COMPARISONS, FLOAT, Components, Kind, Operator, type_of
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import (
     CONSTANT,
@@ -336,7 +336,7 @@ class GlslEmitter(TextEmitter):
 
     @staticmethod
     @cache
-    def suffix(components: tuple[int, ...], width: int) -> str:
+    def suffix(components: Components, width: int) -> str:
         if components == tuple(range(width)):
             return ""
         return "." + "".join(COMPONENTS[c] for c in components)

@@ -76,7 +76,7 @@ def emit_groups(
     at binding 0): the vec4s of `vectors`, then `block_variables`. `uniform_blocks` gives its bytes.
     """
     refuse_unsupported(content)
-    body = fused_body(content, as_level=False)
+    body = fused_body(content)
     staging = choose_staging(content, body, shape, shared_bytes, in_quads=not fetches)
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
     buffers = []
@@ -181,7 +181,7 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
     these are the last of all. There are at most `shape.iterations` of them.
     """
     refuse_unsupported(content.content)
-    body = fused_body(content.content, as_level=False)
+    body = fused_body(content.content)
     buffers, surfaces = [], content.content.surfaces
     for number, surface in enumerate(surfaces):
         writes = surface.written and number not in content.live
@@ -228,7 +228,7 @@ def emit_chain(
     vectors: list[tuple[Given, ...]] = []
     for n, (content, across, places) in enumerate(links):
         emitter = _GroupEmitter(content, exact=exact)
-        body = fused_body(content, as_level=False)
+        body = fused_body(content)
         staging = choose_staging(content, body, CHAIN, 0)
         lines = emitter.block(GroupTiling(content, body, staging).all_statements())
         uniforms, own = emitter.head()

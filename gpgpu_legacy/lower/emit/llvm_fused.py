@@ -33,14 +33,12 @@ from gpgpu_legacy.isa.expressions import (
     Given,
     Operation,
     Place,
-    PlanePart,
     Read,
     Role,
     Swizzle,
     Texel,
     Variable,
 )
-from gpgpu_legacy.isa.program import Parameter
 from gpgpu_legacy.isa.statements import (
     Assign,
     Call,
@@ -75,7 +73,6 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
 from gpgpu_legacy.lower.emit.llvm_basics import call as emit_call
 from gpgpu_legacy.lower.emit.llvm_memory import (
     AffineChannel,
-    Scalar,
     StagedChannels,
     TileMemory,
     meets_edges,
@@ -130,11 +127,7 @@ class _Scope:
         """A component of an expression. A number is the same for every component."""
         if value.type.width == 1:
             index = 0
-        key = (id(value), index)
-        if key not in self.shared:
-            self.shared[key] = self._component(value, index)
-        grid: TileValue = self.shared[key]
-        return grid
+        return once(self.shared, (id(value), index), partial(self._component, value, index))
 
     def _component(self, value: Expression, index: int) -> TileValue:  # noqa: PLR0911 - a case each
         match value:
@@ -168,16 +161,11 @@ class _Scope:
 
     def _given(self, given: Given, index: int) -> TileValue:
         memory, component = self.memory, given.components[index]
-        match given.source:
-            case Place.CENTRE:
-                return memory.centre(component)
-            case Place.ORIGIN:
-                return memory.origin(memory.content.draws[given.draw].targets[0], component)
-            case PlanePart(attribute=attribute, part=part):
-                return memory.number(Scalar(given.draw, attribute, component, part))
-            case Parameter() as parameter:
-                return memory.number(Scalar(given.draw, parameter, component))
-        raise AssertionError(given)
+        if given.source is Place.CENTRE:
+            return memory.centre(component)
+        if given.source is Place.ORIGIN:
+            return memory.origin(memory.content.draws[given.draw].targets[0], component)
+        return memory.number(replace(given, components=(component,)))
 
     def _called(self, call: Call, wanted: Components, channel: int) -> TileValue:
         """One channel of a call's result. wanted: all channels that are read of it."""
@@ -334,14 +322,14 @@ class VectorUnit:
 class Code:
     """The code of a Content.
 
-    text: LLVM IR. table: the scalars whose values are in the table, all iterations of the first
+    text: LLVM IR. table: the components whose values are in the table, all iterations of the first
     before those of the second. staged: the rows that one iteration stages, of `tile.width` numbers
     each. instructions: the program instructions of one iteration for one fragment.
     """
 
     text: str
     tile: TileShape
-    table: tuple[Scalar, ...]
+    table: tuple[Given, ...]
     staged: int
     instructions: int
 
@@ -380,7 +368,7 @@ class _Module:
         carried = sum(content.surfaces[number].format.channels for number in content.owned)
         rows, vectors = register_tile(self.statements, carried, processor.registers, tile)
         self.tile = TileShape(rows, vectors, processor.lanes)
-        self.table: dict[Scalar, int] = {}
+        self.table: dict[Given, int] = {}
         self.module = ir.Module("fused passes")
 
     def code(self) -> Code:

@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.isa.program import Attribute, Parameter
+from gpgpu_legacy.isa.expressions import Given
 from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.lower.emit.llvm_basics import (
     BASE_WORDS,
@@ -110,20 +110,6 @@ def within(index: Emitted, size: Emitted, *, repeats: bool) -> Emitted:
     return index.at_most(size - 1).at_least(0)
 
 
-@frozen
-class Scalar:
-    """A number in the code's table, with a value for each iteration.
-
-    draw: the fused program that needs it. source, component: the component of a parameter or an
-    attribute. coefficient: of an attribute's plane, 0 for the base, 1 for dx and 2 for dy.
-    """
-
-    draw: int
-    source: Parameter | Attribute
-    component: int
-    coefficient: int = 0
-
-
 class StagedChannels(dict[AffineChannel, tuple[int, int]]):
     """The positions of staged channels: first all of one trip, then all of the next.
 
@@ -156,9 +142,9 @@ class TileMemory:
         words: Emitted,
         content: Content,
         staging: StagedChannels,
-        table: dict[Scalar, int],
+        table: dict[Given, int],
     ) -> None:
-        """words: the function's argument. table: the columns of scalars; more may be added."""
+        """words: the function's argument. table: the columns of numbers; more may be added."""
         self.emit, self.builder, self.tile = emit, emit.builder, emit.tile
         self.content, self.staging, self.table, self.words = content, staging, table, words
         surfaces = enumerate(content.surfaces)
@@ -471,14 +457,14 @@ class TileMemory:
 
     # Numbers
 
-    def number(self, scalar: Scalar) -> TileValue:
-        """A number of the table, for this iteration."""
+    def number(self, given: Given) -> TileValue:
+        """A component of a value that a pass gives, from the table, for this iteration."""
 
         def loaded() -> TileValue:
-            column = self.table.setdefault(scalar, len(self.table))
+            column = self.table.setdefault(given, len(self.table))
             return self.emit.uniform(self.table_at[self.count * column + self.iteration])
 
-        return once(self.known, scalar, loaded)
+        return once(self.known, given, loaded)
 
     def centre(self, axis: int) -> TileValue:
         """The fragments' centres along an axis, by their distance from the rectangle's corner."""

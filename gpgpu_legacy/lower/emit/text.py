@@ -21,7 +21,7 @@ from gpgpu_legacy.isa.expressions import (
     Swizzle,
 )
 from gpgpu_legacy.isa.program import Parameter
-from gpgpu_legacy.isa.types import COMPARISONS, INT, Operator
+from gpgpu_legacy.isa.types import COMPARISONS, INT, Components, Operator
 
 ATOM = 9
 """The precedence of a name or a call; operators have lower ones, by the number in their table."""
@@ -132,7 +132,7 @@ class TextEmitter(ABC):
     # `texel`, `fetch` and `sample`, if it has them.
 
     @abstractmethod
-    def suffix(self, components: tuple[int, ...], width: int) -> str:
+    def suffix(self, components: Components, width: int) -> str:
         """The suffix of a vector of that width that selects components."""
 
     @abstractmethod

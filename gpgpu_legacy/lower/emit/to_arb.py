@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.emit.targets import Translation, TranslationTarget
 
-
-def _translate(program: Program, _exact: bool) -> Translation:
-    return Translation(program, disassemble(program))
-
-
-TARGETS = (TranslationTarget("arb", "the equivalent ARB_fragment_program", _translate),)
+TARGETS = (
+    TranslationTarget(
+        "arb",
+        "the equivalent ARB_fragment_program",
+        lambda program, _exact: Translation(program, disassemble(program)),
+    ),
+)

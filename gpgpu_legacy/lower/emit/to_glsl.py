@@ -63,8 +63,8 @@ from gpgpu_legacy.lower.lowering import (
     attribute_of,
     attribute_value,
     attribute_variable,
+    attributes_read,
     result_variable,
-    variables_read,
 )
 from gpgpu_legacy.lower.programs import (
     ProgramLowering,
@@ -322,7 +322,7 @@ class _Translator(GlslEmitter):
         results = list(dict.fromkeys([*colours, *result_registers(self.program)]))
         ends = [Declare(result, read(result)) for result in results]
         early = [variable for variable, _ in read_first([*flat, *ends])]
-        attributes = map(attribute_of, variables_read(flat, Role.ATTRIBUTE) if self.exact else ())
+        attributes = map(attribute_of, attributes_read(flat) if self.exact else ())
         planes = (attribute_variable(a) for a in attributes if a != _POSITION)
         body = self.block([Declare(variable, attribute_value(variable)) for variable in planes])
         written = dict.fromkeys(v for v in early if v.role in (Role.TEMPORARY, Role.RESULT))

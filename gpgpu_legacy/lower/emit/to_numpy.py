@@ -94,11 +94,13 @@ def numpy_source(program: Program) -> str:
     return "".join(head) + "".join(f"    {line}\n" for line in lines)
 
 
-def _translate(program: Program, _exact: bool) -> Translation:
-    return Translation(program, numpy_source(program))
-
-
-TARGETS = (TranslationTarget("numpy", "a Python module that needs only NumPy", _translate),)
+TARGETS = (
+    TranslationTarget(
+        "numpy",
+        "a Python module that needs only NumPy",
+        lambda program, _exact: Translation(program, numpy_source(program)),
+    ),
+)
 
 
 # Spelling --------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.expressions import (
     Texel,
     Variable,
     components,
-    constant,
+    integer,
     operation,
     read,
 )
@@ -68,9 +68,9 @@ from gpgpu_legacy.lower.lowering import (
     Lowering,
     attribute_axes,
     attribute_value,
+    attributes_read,
     cleared_registers,
     result_variable,
-    variables_read,
 )
 from gpgpu_legacy.lower.sampling import SampledUnit, lod_function, lookup_arguments, lookup_function
 
@@ -86,7 +86,7 @@ def own_texel(content: Content, number: int) -> Read:
     return read(own_variable(content, number), axes=EVERYWHERE)
 
 
-def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
+def fused_body(content: Content, *, as_level: bool = False) -> tuple[Statement, ...]:
     """The statements of one iteration.
 
     as_level: whether a fragment's own texel in a fixed-point surface is the stored whole number,
@@ -144,13 +144,13 @@ class AxesLowering(Lowering):
         before = self.axes
         while True:
             self.axes = dict(before)
-            statements = self._collected(body)
+            statements = self.inside(body)
             wider = {p: axes | before.get(p, NOWHERE) for p, axes in self.axes.items()}
             if wider == before:
                 break
             before = wider
         carried = tuple((*place, before[place]) for place in _carried(statements))
-        first = constant(0, Kind.INT)
+        first = integer(0)
         self.statements.append(
             For(Variable("trip", INT), first, trips, statements, carried=carried)
         )
@@ -200,7 +200,7 @@ class _Draw(AxesLowering):
         if segment.trips == 1:
             trip()
         else:
-            self.repeat(constant(segment.trips, Kind.INT), trip)
+            self.repeat(integer(segment.trips), trip)
 
     def step(self, number: int, instruction: Instruction) -> None:
         if number in self.live:
@@ -211,7 +211,7 @@ class _Draw(AxesLowering):
         """Assign the components of attributes that statements read."""
         return [
             Assign(variable, read, attribute_value(variable, read, self._draw))
-            for variable, read in variables_read(body, Role.ATTRIBUTE).items()
+            for variable, read in attributes_read(body).items()
         ]
 
     # Lookups
@@ -297,7 +297,7 @@ def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
 
     content: as content_of gives it, with extents for dependent lookups.
     """
-    statements = fused_body(content, as_level=False)
+    statements = fused_body(content)
     writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
     sums: list[tuple[bool, ...]] = []
     for member in content.body:

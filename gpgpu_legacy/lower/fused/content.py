@@ -17,7 +17,7 @@ the same number of texels in each trip. Code for the loop is small however long 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import lru_cache
 from itertools import chain
@@ -25,8 +25,14 @@ from typing import Any
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Attribute, Instruction, Program
+from gpgpu_legacy.isa.types import Components
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, Stretch
-from gpgpu_legacy.lower.analysis.liveness import coordinate_components, live_components
+from gpgpu_legacy.lower.analysis.liveness import (
+    Live,
+    by_instruction,
+    coordinate_components,
+    live_components,
+)
 from gpgpu_legacy.lower.lookups import (
     AffineLookup,
     DependentLookup,
@@ -337,9 +343,9 @@ class LiveInstruction:
     """
 
     instruction: Instruction
-    components: tuple[int, ...]
+    components: Components
     lookup: Lookup[int] | None
-    corners: tuple[int, ...] = ()
+    corners: Components = ()
     advance: Advance = (0, 0)
     number: int = field(default=0, compare=False)
 
@@ -352,16 +358,16 @@ class ProgramSegment:
     trips: int = 1
 
 
-def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[ProgramSegment, ...]:
+def segments(draw: DrawnProgram, live: Live) -> tuple[ProgramSegment, ...]:
     """A draw's live instructions, rerolled if they repeat and the program has no branches."""
-    lookups = iter(draw.lookups)
+    lookups = by_instruction(draw.program, draw.lookups)
     detailed = tuple(map(lookup_has_lod, draw.lookups))
     corners = coordinate_components(draw.program, detailed, executed=False)
     steps = []
     instructions = zip(draw.program.instructions, live, corners, strict=True)
     for number, (instruction, *needed) in enumerate(instructions):
-        lookup = next(lookups) if instruction.texture is not None else None
         if any(needed):
+            lookup = lookups.get(number)
             steps.append(LiveInstruction(instruction, needed[0], lookup, needed[1], number=number))
     return (ProgramSegment(tuple(steps)),) if draw.program.branches else tuple(_rerolled(steps))
 

@@ -199,7 +199,7 @@ def numbers_alive(content: Content) -> int:
     These are its own texels, kept between iterations, and temporaries. If there are loops, only the
     numbers live in them count, since the rest of a program is short by comparison.
     """
-    body = fused_body(content, as_level=False)
+    body = fused_body(content)
     carried = sum(variable.role is Role.OWN for variable, _ in read_first(body))
     loops = [statement for statement in body if isinstance(statement, For)]
     alive = max((demand.both for demand in demands_of(loops or body)), default=0)

@@ -21,6 +21,7 @@ from gpgpu_legacy.isa.expressions import (
     Expression,
     Texel,
     Variable,
+    integer,
     operation,
     read,
 )
@@ -43,7 +44,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     FIRST,
     INVOCATION,
     LAST,
-    integer,
     quad_array,
     size_variable,
     smaller,

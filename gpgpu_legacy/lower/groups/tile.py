@@ -20,10 +20,19 @@ from itertools import product
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Expression, Read, Role, Texel, Variable, read
-from gpgpu_legacy.isa.statements import Assign, Declare, For, Statement, all_expressions, rebuilt
+from gpgpu_legacy.isa.statements import (
+    Assign,
+    Collector,
+    Declare,
+    For,
+    Statement,
+    all_expressions,
+    rebuilt,
+)
 from gpgpu_legacy.isa.types import EVERYWHERE, NOWHERE, Axes, Components
 from gpgpu_legacy.lower.fused.body import own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content
+from gpgpu_legacy.lower.groups.invocation import THREAD
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 Fragment = tuple[int, int]
@@ -36,14 +45,21 @@ def cell_variable(variable: Variable, row: int | None, column: int | None) -> Va
     return replace(variable, row=row, column=column)
 
 
-class RegisterTile(ABC):
+class RegisterTile(Collector, ABC):
     """The variables of a register tile's fragments, and the statements that compute them."""
 
-    def __init__(self, content: Content, rows: int, columns: int) -> None:
-        """Begin without statements."""
-        self.content, self.rows, self.columns = content, rows, columns
+    def __init__(
+        self,
+        content: Content,
+        size: tuple[int, int],
+        threads: tuple[int, int],
+        side_by_side: tuple[int, int],
+    ) -> None:
+        """size: columns and rows. threads, side_by_side: see GroupShape."""
+        self.content, (self.columns, self.rows) = content, size
+        self.threads, self.side_by_side = threads, side_by_side
         self.axes: dict[Variable, Axes] = {}
-        self.statements: list[Statement] = []
+        self.statements = []
         self.assigned: dict[Variable, None] = {}
         self.names: dict[Variable, Variable] = {}
         self.parts = 0
@@ -56,13 +72,6 @@ class RegisterTile(ABC):
         """Add statements."""
         self.statements += statements
 
-    def inside(self, build: Callable[[], None]) -> tuple[Statement, ...]:
-        """The statements that `build` adds, for a block of their own."""
-        outer, self.statements = self.statements, []
-        build()
-        inner, self.statements = tuple(self.statements), outer
-        return inner
-
     def declarations(self) -> list[Statement]:
         """The declarations of all assigned variables."""
         return [Declare(variable) for variable in self.assigned]
@@ -71,6 +80,14 @@ class RegisterTile(ABC):
         """A fragment for each row and column along which a value with these axes varies."""
         rows, columns = self.rows if axes.y else 1, self.columns if axes.x else 1
         return product(range(rows), range(columns))
+
+    def in_tile(self, axis: int, number: int) -> Expression:
+        """The position of a column or a row in the group's tile."""
+        adjacent = self.side_by_side[axis]
+        group, rest = divmod(number, adjacent)
+        between = group * self.threads[axis] * adjacent + rest
+        place: Expression = read(THREAD, axis) * adjacent + between
+        return place
 
     def cell(self, variable: Variable, fragment: Fragment) -> Variable:
         """The storage of a variable for a fragment."""
@@ -202,10 +219,10 @@ _Shared = tuple[Fragment, AffineLookup[int]]
 class TexelLoads:
     """The loads of a register tile's texels: shared texels are loaded once, into variables."""
 
-    def __init__(self, tile: RegisterTile, side_by_side: tuple[int, int], load: Load) -> None:
-        """side_by_side: see GroupShape. load: must add nothing to the tile's statements."""
+    def __init__(self, tile: RegisterTile, load: Load) -> None:
+        """load: must add nothing to the tile's statements."""
         self._tile, self._load = tile, load
-        self._columns, self._rows = side_by_side
+        self._columns, self._rows = tile.side_by_side
         self._known: dict[int, dict[TileTexel, _Shared]] = {}
         self._shared: dict[TileTexel, _Shared] = {}
         self._loaded: dict[TileTexel, Read] = {}

@@ -20,6 +20,7 @@ from gpgpu_legacy.isa.expressions import (
     Variable,
     component,
     components,
+    integer,
     read,
 )
 from gpgpu_legacy.isa.statements import Declare, For, If, Statement, Store, read_first, trip_count
@@ -33,10 +34,8 @@ from gpgpu_legacy.lower.groups.invocation import (
     FIRST,
     LAST,
     THREAD,
-    integer,
-    origin_variable,
+    own_element,
     placed,
-    size_variable,
     smaller,
     texel_element,
     texture_array,
@@ -74,8 +73,9 @@ class GroupTiling(RegisterTile):
     def __init__(self, content: Content, body: Sequence[Statement], staging: GroupStaging) -> None:
         """body: of one iteration, for one fragment."""
         self.body, self.staging, self.shape = body, staging, staging.shape
-        super().__init__(content, self.shape.rows, self.shape.columns)
-        self.loads = TexelLoads(self, self.shape.side_by_side, self._load)
+        size = self.shape.columns, self.shape.rows
+        super().__init__(content, size, self.shape.threads, self.shape.side_by_side)
+        self.loads = TexelLoads(self, self._load)
         self.trip = _Trip(integer(0))
 
     def all_statements(self) -> list[Statement]:
@@ -126,14 +126,6 @@ class GroupTiling(RegisterTile):
                 place = read(CORNER, axis) + self.in_tile(axis, number)
                 yield Declare(self._fragment(axis, number).variable, place)
 
-    def in_tile(self, axis: int, number: int) -> Expression:
-        """The position of a register tile's fragment in the group's tile along an axis."""
-        adjacent = self.shape.side_by_side[axis]
-        group, rest = divmod(number, adjacent)
-        between = group * self.shape.threads[axis] * adjacent + rest
-        place: Expression = read(THREAD, axis) * adjacent + between
-        return place
-
     def _fragment(self, axis: int, number: int) -> Read:
         return read(Variable("xy"[axis] + str(number), INT))
 
@@ -151,20 +143,17 @@ class GroupTiling(RegisterTile):
             self.add(If(columns[column] & rows[row], (store,)))
 
     def _own_elements(
-        self, number: int, place: Callable[[int, int], Expression]
+        self, surface: int, place: Callable[[int, int], Expression]
     ) -> Iterator[tuple[Fragment, Element]]:
         """The fragments' own texels in a surface. place: the number of a fragment's column or row.
 
         Each is an expression by itself: a driver would keep shared parts in registers from the
-        loads to the stores, and registers are scarce here. The row comes first: with the column
-        first, NVIDIA's driver takes 1.17 times as long for Larson and McAllister's product.
+        loads to the stores, and registers are scarce here.
         """
-        array, width = texture_array(self.content, number), read(size_variable(number), 0)
-        origin = origin_variable(number)
-        columns = [place(0, n) + read(origin, 0) for n in range(self.columns)]
-        rows = [(place(1, n) + read(origin, 1)) * width for n in range(self.rows)]
+        array = texture_array(self.content, surface)
         for row, column in self.fragments(EVERYWHERE):
-            yield (row, column), Element((rows[row] + columns[column],), array)
+            at = place(0, column), place(1, row)
+            yield (row, column), own_element(surface, array, at)
 
     def at_fragment(self, part: Expression, fragment: Fragment) -> Expression:
         """See RegisterTile."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gpgpu_legacy.isa.expressions import (
     Array,
@@ -24,6 +23,7 @@ from gpgpu_legacy.isa.expressions import (
     all_of,
     components,
     compose,
+    integer,
     operation,
     read,
 )
@@ -54,10 +54,9 @@ from gpgpu_legacy.lower.groups.invocation import (
     EXTENT,
     FIRST,
     LAST,
-    THREAD,
     clamped,
-    integer,
     origin_variable,
+    own_element,
     placed,
     size_variable,
     texel_element,
@@ -106,7 +105,8 @@ class TemporalTiling(RegisterTile):
         self, content: TemporalContent, body: Sequence[Statement], shape: TemporalShape
     ) -> None:
         """body: of one iteration, for one fragment."""
-        super().__init__(content.content, shape.rows, shape.columns)
+        size, side_by_side = (shape.columns, shape.rows), (1, shape.rows)
+        super().__init__(content.content, size, shape.threads, side_by_side)
         self.temporal, self.shape, self.body, self.near = content, shape, body, content.near
         self.kept = _kept_texels(self.content, body, MOST_KEPT // (shape.columns * shape.rows))
         self.waits_before, self.waits_behind = _barriers(body, self.near)
@@ -138,17 +138,12 @@ class TemporalTiling(RegisterTile):
 
     # Places
 
-    def _in_tile(self, axis: int, number: int) -> Any:
-        """The position in the group's tile of a column or a row of the invocation."""
-        along = read(THREAD, axis)
-        return along * self.rows + number if axis else along + number * self.shape.threads[0]
-
     def _place(self, axis: int) -> None:
         """Assign the positions of columns or rows, and the fragments computed there."""
         along, corner, extent = _ALONG[axis], read(CORNER, axis), read(EXTENT, axis)
         low, high = self.temporal.keeps[axis]
         for fragment in self.fragments(along):
-            place = corner + self._in_tile(axis, fragment[1 - axis])
+            place = corner + self.in_tile(axis, fragment[1 - axis])
             here = self._let(_PLACE[axis], along, fragment, place)
             if self.temporal.wraps[axis]:
                 # The tile begins at most its own length before the rectangle.
@@ -173,12 +168,6 @@ class TemporalTiling(RegisterTile):
 
     # Texels of textures
 
-    def _element(self, surface: int, array: Array, at: Sequence[Expression]) -> Element:
-        """A texel of a surface by its place in the rectangle."""
-        origin, width = origin_variable(surface), read(size_variable(surface), 0)
-        row, column = at[1] + read(origin, 1), at[0] + read(origin, 0)
-        return Element((row * width + column,), array)
-
     def _loaded(self, surface: int, fragment: Fragment) -> Element:
         """The texel that a fragment begins with."""
         at: list[Expression] = []
@@ -189,7 +178,7 @@ class TemporalTiling(RegisterTile):
                 origin, size = (read(of(surface), axis) for of in (origin_variable, size_variable))
                 place = clamped(self._read(_PLACE[axis], fragment) + origin, size) + origin * -1
             at.append(place)
-        return self._element(surface, texture_array(self.content, surface), at)
+        return own_element(surface, texture_array(self.content, surface), at)
 
     def _load(self, surface: int) -> None:
         """Load the fragments' own texels.
@@ -221,10 +210,10 @@ class TemporalTiling(RegisterTile):
             at = [self._read(_PLACE[axis], fragment) for axis in range(2)]
             conditions: list[Expression] = []
             for axis, (low, high) in enumerate(margins):
-                here = self._in_tile(axis, fragment[1 - axis])
+                here = self.in_tile(axis, fragment[1 - axis])
                 conditions += here >= low, here < self.shape.tile[axis] - high
                 conditions.append(at[axis] < read(EXTENT, axis))
-            store = Store(self._element(surface, array, at), self.own(surface, fragment))
+            store = Store(own_element(surface, array, at), self.own(surface, fragment))
             stores.append(If(all_of(conditions), (store,)))
         self.add(*stores if live else [If(read(COMPLETE), tuple(stores))])
 
@@ -233,7 +222,7 @@ class TemporalTiling(RegisterTile):
     def _share(self, surface: int) -> None:
         """Store the fragments' texels in shared memory, for their neighbours."""
         for fragment in self.fragments(EVERYWHERE):
-            at = [self._in_tile(axis, fragment[1 - axis]) for axis in range(2)]
+            at = [self.in_tile(axis, fragment[1 - axis]) for axis in range(2)]
             self.add(Store(self._shared(surface, at), self.own(surface, fragment)))
 
     def _shared(
@@ -255,7 +244,7 @@ class TemporalTiling(RegisterTile):
         at = [
             self._read(_NEAR[axis], fragment)
             if clamps[axis]
-            else self._in_tile(axis, fragment[1 - axis])
+            else self.in_tile(axis, fragment[1 - axis])
             for axis in range(2)
         ]
         return self._shared(lookup.texture, at, lookup.right, lookup.up)
