@@ -155,7 +155,7 @@ class _Traced(FragmentMachine):
         sources = [vector(src, self, coordinate=bool(texture)) for src in instruction.srcs]
         tested = [] if instruction.test is None else [vector(instruction.test.src, self)]
         values = map(self._values, [*tested, *sources])
-        operands = zip([*texts.test, *texts.sources], values, strict=True)
+        operands = zip(filter(None, (texts.test, *texts.sources)), values, strict=True)
         texel = sampled = None
         if texture:
             coordinates = instruction.opcode.evaluate(*sources)

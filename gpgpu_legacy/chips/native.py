@@ -30,6 +30,7 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.opcodes import Form
 from gpgpu_legacy.isa.program import (
+    SELECTORS,
     Attribute,
     AttributeKind,
     Instruction,
@@ -57,7 +58,6 @@ Range = tuple[Whole, Whole]
 Swizzle = Annotated[str, Meta(pattern=r"^[xyzw01]{3,4}(?![\s\S])")]
 
 _W = 3
-_SELECTORS = dict(zip("xyzw01", Selector, strict=True))
 _COPIES = {"MOV", "SWZ", "ABS"}
 
 
@@ -362,7 +362,7 @@ def _is_native(
     """Whether one instruction can read these components of an operand."""
     if len({negate[c] for c in components}) > 1:
         return False
-    return any(all(_SELECTORS[one[c]] is swizzle[c] for c in components) for one in known)
+    return any(all(SELECTORS[one[c]] is swizzle[c] for c in components) for one in known)
 
 
 def _split(operands: set[_Operand], components: Components, known: tuple[str, ...]) -> int:

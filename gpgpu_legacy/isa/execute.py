@@ -20,6 +20,7 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.opcodes import RELATIONS, Form, Opcode, Symbol
 from gpgpu_legacy.isa.program import (
     CONDITION,
+    IDENTITY,
     Body,
     Branch,
     CodeTest,
@@ -279,7 +280,7 @@ def fetch(src: Src, components: Components, domain: Domain[V], *, coordinate: bo
     return -value if negative else value  # type: ignore[operator]
 
 
-_REGISTER = {Selector.X, Selector.Y, Selector.Z, Selector.W}
+_REGISTER = {*IDENTITY}
 """The selectors of a component of the register."""
 
 

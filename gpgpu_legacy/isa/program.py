@@ -35,6 +35,15 @@ class Selector(Enum):
 
 IDENTITY = (Selector.X, Selector.Y, Selector.Z, Selector.W)
 
+SELECTORS = dict(zip(COMPONENTS + "01", Selector, strict=True))
+"""The selectors by their letters in program texts."""
+
+Swizzle = tuple[Selector, Selector, Selector, Selector]
+"""A selector for each component."""
+
+Mask = tuple[bool, bool, bool, bool]
+"""A choice for each component."""
+
 
 @frozen
 class Temporary:
@@ -137,8 +146,8 @@ class Src:
     """
 
     register: SourceRegister
-    swizzle: tuple[Selector, Selector, Selector, Selector] = IDENTITY
-    negate: tuple[bool, bool, bool, bool] = (False, False, False, False)
+    swizzle: Swizzle = IDENTITY
+    negate: Mask = (False, False, False, False)
     absolute: bool = False
 
     @property
@@ -157,7 +166,7 @@ class Dst:
     """A destination operand: a register and a write mask."""
 
     register: DestinationRegister
-    mask: tuple[bool, bool, bool, bool] = (True, True, True, True)
+    mask: Mask = (True, True, True, True)
 
     @property
     def components(self) -> tuple[int, ...]:
@@ -277,6 +286,17 @@ class CodeTest:
 
     relation: str
     src: Src
+
+
+ALWAYS = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))
+"""The test TR."""
+
+CLOSES = {"ELSE": ("IF",), "ENDIF": ("IF", "ELSE"), "ENDREP": ("REP",), "ENDLOOP": ("LOOP",)}
+"""The instructions that end a block, each with those that may begin it."""
+
+LOOPS = ("REP", "LOOP")
+OPENS = ("IF", "ELSE", *LOOPS)
+"""The instructions that begin a block."""
 
 
 @frozen

@@ -14,7 +14,16 @@ from lark import Token
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.execute import MOST_TRIPS
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
-from gpgpu_legacy.isa.program import CodeTest, Instruction, Parameter, Src
+from gpgpu_legacy.isa.program import (
+    ALWAYS,
+    CLOSES,
+    LOOPS,
+    OPENS,
+    CodeTest,
+    Instruction,
+    Parameter,
+    Src,
+)
 from gpgpu_legacy.languages.arb.instructions import InstructionReader
 from gpgpu_legacy.languages.arb.syntax import Path, WrittenOperand, form
 from gpgpu_legacy.languages.diagnostics import FaultError, meant, offset_of, shortened
@@ -24,9 +33,7 @@ SECTION = "3.11.4.X"
 MOST_IFS, MOST_LOOPS, MOST_CALLS = 48, 4, 4
 """How deeply IFs, loops and calls nest: what the extension promises (MAX_PROGRAM_IF_DEPTH_NV …)."""
 
-_LOOPS = ("REP", "LOOP")
-_WITH_OPERAND = ("IF", "CAL", *_LOOPS)
-_CLOSES = {"ELSE": ("IF",), "ENDIF": ("IF", "ELSE"), "ENDREP": ("REP",), "ENDLOOP": ("LOOP",)}
+_WITH_OPERAND = ("IF", "CAL", *LOOPS)
 
 
 @frozen
@@ -76,7 +83,7 @@ class Flow:
             if test is None:
                 raise _fault("IF tests the condition code", f"as in {form(word)}", operand.token)
         elif word == "BRK" and test is None:
-            test = self.reader.always
+            test = ALWAYS
         srcs = () if operand is None or word == "IF" else (self._count(operand),)
         span = self.reader.text.position(offset_of(word))
         self.parts.append(Instruction(str(word), None, srcs, span=span, test=test))
@@ -97,20 +104,20 @@ class Flow:
 
     def _nest(self, word: Token) -> None:
         """Check that an instruction may stand here, and open or close its block."""
-        loops = [w for w in self._open if w in _LOOPS]
+        loops = [w for w in self._open if w in LOOPS]
         if word == "BRK" and not loops:
             raise _fault("BRK is not inside a loop", "put it between REP and ENDREP", word)
-        if word in _CLOSES:
+        if word in CLOSES:
             opener = self._open.pop() if self._open else ""
-            if opener not in _CLOSES[word]:
+            if opener not in CLOSES[word]:
                 after = f"after {opener}" if opener else "without a block"
-                raise _fault(f"{word} {after}", f"it ends {' or '.join(_CLOSES[word])}", word)
+                raise _fault(f"{word} {after}", f"it ends {' or '.join(CLOSES[word])}", word)
         most = MOST_IFS if word == "IF" else MOST_LOOPS
-        if word in ("IF", *_LOOPS):
-            depth = len(loops) if word in _LOOPS else len(self._open) - len(loops)
+        if word in ("IF", *LOOPS):
+            depth = len(loops) if word in LOOPS else len(self._open) - len(loops)
             if depth >= most:
                 raise _fault(f"{word} is inside {depth} others", f"at most {most - 1} are", word)
-        if word in ("IF", "ELSE", *_LOOPS):
+        if word in OPENS:
             self._open.append(word)
 
     def instructions(self, most: int) -> tuple[Instruction, ...]:
@@ -127,7 +134,7 @@ class Flow:
         inside = 0
         for part in self.parts[start:]:
             if isinstance(part, Instruction):
-                inside += (part.mnemonic in ("IF", *_LOOPS)) - (part.mnemonic in _ENDS)
+                inside += (part.mnemonic in OPENS) - (part.mnemonic in CLOSES)
                 yield part
             elif part.label is None:
                 if inside or part.test is not None:
@@ -157,9 +164,6 @@ class Flow:
         yield Instruction("IF", None, (), span=span, test=call.test)
         yield from body
         yield Instruction("ENDIF", None, (), span=span)
-
-
-_ENDS = ("ENDIF", "ENDREP", "ENDLOOP")
 
 
 def _fault(problem: str, expected: str, at: Token) -> FaultError:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from lark import Token
 
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RELATIONS, SOURCES, OperandKind
 from gpgpu_legacy.isa.program import (
+    ALWAYS,
     COMPONENTS,
     CONDITION,
     IDENTITY,
+    SELECTORS,
     SHADOW,
     CodeTest,
     Dst,
     Instruction,
+    Mask,
     Parameter,
     ParameterDeclaration,
     ParameterSpace,
@@ -23,6 +27,7 @@ from gpgpu_legacy.isa.program import (
     Selector,
     SourceRegister,
     Src,
+    Swizzle,
     Temporary,
     TextureSource,
     TextureTarget,
@@ -53,10 +58,7 @@ from gpgpu_legacy.languages.diagnostics import (
 OPERANDS = "3.11.4.1"
 DESTINATIONS = "3.11.4.3"
 
-_Selectors = tuple[Selector, Selector, Selector, Selector]
-
-_SELECTORS = {letter: Selector(i % 4) for i, letter in enumerate(COMPONENTS + "rgba")}
-_SELECTORS |= {"0": Selector.ZERO, "1": Selector.ONE}
+_SELECTORS = SELECTORS | dict(zip("rgba", IDENTITY, strict=True))
 _ALPHABETS = (frozenset(COMPONENTS), frozenset("rgba"))
 
 
@@ -91,7 +93,7 @@ def letters(rest: Elements, what: str, section: str) -> list[Selector]:
     return [_SELECTORS[letter] for letter in element.name]
 
 
-def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
+def write_mask(rest: Elements) -> Mask:
     """The components that a destination's write mask lets through; all without a mask."""
     if not rest:
         return (True, True, True, True)
@@ -110,7 +112,7 @@ def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
     return (0 in indices, 1 in indices, 2 in indices, 3 in indices)
 
 
-def swizzle(rest: Elements, *, scalar: bool) -> _Selectors:
+def swizzle(rest: Elements, *, scalar: bool) -> Swizzle:
     """The selectors of a swizzle: one letter, replicated, or four; a scalar operand has one."""
     selected = letters(rest, "a swizzle", OPERANDS)
     if len(selected) == 1:
@@ -158,12 +160,9 @@ ARRAYS = "3.11.4.2"
 TEXTURES = "3.11.6"
 TESTS_SECTION = "3.11.4.3"
 
-_TESTS = {
-    **{relation: (relation, None) for relation in RELATIONS},
-    "TR": ("EQ", (Selector.ZERO,) * 4),
-    "FL": ("NE", (Selector.ZERO,) * 4),
-}
-"""The tests of the condition code: each with its relation to 0; TR and FL fix selectors, too."""
+_FIXED_TESTS = {"TR": ALWAYS, "FL": replace(ALWAYS, relation="NE")}
+_TESTS = (*RELATIONS, *_FIXED_TESTS)
+"""The tests of the condition code: relations to 0, and two that read no code."""
 
 _TARGETS = {target.value: target for target in TextureTarget}
 _SIGNS = ((False,) * 4, (True,) * 4)
@@ -223,9 +222,6 @@ class InstructionReader:
             precision=suffixes.removesuffix("C"),
         )
 
-    always = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))
-    """The test TR."""
-
     def bare_test(self, operand: WrittenOperand) -> CodeTest | None:
         """The test that an operand of KIL or IF names; None if it is a vector."""
         path = operand.item
@@ -243,17 +239,17 @@ class InstructionReader:
                 TESTS_SECTION,
                 head.token,
             )
-        relation, selectors = _TESTS[head.name]
-        if selectors is None:
-            selectors = swizzle(tuple(rest), scalar=False) if rest else IDENTITY
-            if not self.tests:
-                raise FaultError(
-                    "no instruction before it sets the condition code",
-                    "give one the suffix C, as in MOVC R0, R0;",
-                    TESTS_SECTION,
-                    head.token,
-                )
-        return CodeTest(relation, Src(CONDITION, selectors))
+        if head.name in _FIXED_TESTS:
+            return _FIXED_TESTS[head.name]
+        selectors = swizzle(rest, scalar=False) if rest else IDENTITY
+        if not self.tests:
+            raise FaultError(
+                "no instruction before it sets the condition code",
+                "give one the suffix C, as in MOVC R0, R0;",
+                TESTS_SECTION,
+                head.token,
+            )
+        return CodeTest(head.name, Src(CONDITION, selectors))
 
     @property
     def nvidia(self) -> bool:

@@ -7,9 +7,13 @@ from math import isinf
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.opcodes import OperandKind
 from gpgpu_legacy.isa.program import (
+    ALWAYS,
+    CLOSES,
     COMPONENTS,
     CONDITION,
     IDENTITY,
+    OPENS,
+    SELECTORS,
     Attribute,
     CodeTest,
     Dst,
@@ -18,13 +22,12 @@ from gpgpu_legacy.isa.program import (
     ParameterDeclaration,
     ParameterSpace,
     Program,
-    Selector,
     Src,
     Temporary,
 )
 from gpgpu_legacy.languages.arb.limits import HEADER
 
-_LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
+_LETTERS = {selector: letter for letter, selector in SELECTORS.items()}
 
 
 def disassemble(program: Program) -> str:
@@ -51,15 +54,11 @@ def disassemble(program: Program) -> str:
     depth = 0
     for instruction in program.instructions:
         comment = f"  # {instruction.origin}" if instruction.origin not in {"", origin} else ""
-        depth -= instruction.mnemonic in _ENDS
+        depth -= instruction.mnemonic in CLOSES
         lines.append("  " * depth + print_instruction(instruction) + comment)
-        depth += instruction.mnemonic in _BEGINS
+        depth += instruction.mnemonic in OPENS
         origin = instruction.origin
     return "\n".join([*lines, "END", ""])
-
-
-_BEGINS = ("IF", "ELSE", "REP", "LOOP")
-_ENDS = ("ELSE", "ENDIF", "ENDREP", "ENDLOOP")
 
 
 def _declaration(declaration: ParameterDeclaration) -> str:
@@ -85,13 +84,13 @@ def _number(value: float) -> str:
 class OperandTexts:
     """The operands of an instruction as text.
 
-    destination: empty for KIL and branches. test: the test of the condition code, if there is one.
+    destination: empty for KIL and branches. test: of the condition code; empty if there is none.
     sources: a text for each; for SWZ, it includes the selectors. texture: a lookup's image unit and
     target.
     """
 
     destination: str
-    test: tuple[str, ...]
+    test: str
     sources: tuple[str, ...]
     texture: tuple[str, ...]
 
@@ -103,7 +102,7 @@ def operand_texts(instruction: Instruction) -> OperandTexts:
     source = _extended if is_extended else _source
     return OperandTexts(
         _destination(dst) if dst is not None else "",
-        () if instruction.test is None else (code_test(instruction.test),),
+        "" if instruction.test is None else code_test(instruction.test),
         tuple(source(src) for src in instruction.srcs),
         (f"texture[{texture.unit}]", texture.target.value) if texture is not None else (),
     )
@@ -112,22 +111,20 @@ def operand_texts(instruction: Instruction) -> OperandTexts:
 def print_instruction(instruction: Instruction) -> str:
     """One instruction as canonical text, with its semicolon."""
     texts = operand_texts(instruction)
-    destination = [texts.destination] if texts.destination else []
+    destination, test = texts.destination, texts.test
     suffix = instruction.precision + "C" * instruction.sets_condition
     suffix += "_SAT" if instruction.saturate else ""
-    operands = ", ".join([*destination, *texts.sources, *texts.texture])
-    for test in texts.test:
-        if destination:
-            operands = operands.replace(destination[0], f"{destination[0]} ({test})", 1)
-        else:
-            operands = f"({test})" if instruction.mnemonic == "BRK" else test
+    if test and (destination or instruction.mnemonic == "BRK"):
+        test = f"({test})"
+    written = " ".join(filter(None, (destination, test)))
+    operands = ", ".join(filter(None, (written, *texts.sources, *texts.texture)))
     return f"{instruction.mnemonic}{suffix} {operands}".rstrip() + ";"
 
 
 def code_test(test: CodeTest) -> str:
     """A test of the condition code, as in `GT.x`."""
-    if test.src.swizzle[0] is Selector.ZERO:
-        return "TR" if test.relation == "EQ" else "FL"
+    if test.src == ALWAYS.src:
+        return "TR" if test == ALWAYS else "FL"
     return test.relation + _source(test.src).removeprefix(CONDITION.name)
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 from gpgpu_legacy.errors import InputError, hint
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, Form
 from gpgpu_legacy.isa.program import (
+    ALWAYS,
     CONDITION,
     DRAW_BUFFERS,
     IDENTITY,
@@ -35,6 +36,7 @@ from gpgpu_legacy.isa.program import (
     SourceRegister,
     Span,
     Src,
+    Swizzle,
     Temporary,
     TextureSource,
     Vec4,
@@ -56,14 +58,11 @@ from gpgpu_legacy.languages.shading.graph import (
 from gpgpu_legacy.languages.shading.packing import Lanes, Pack, Packer, selected
 from gpgpu_legacy.languages.shading.registers import Homes, scheduled
 
-Swizzle = tuple[Selector, Selector, Selector, Selector]
 _LATEST = 32
 """A number is looked for in so many vectors of constants: more than the chips of the time had."""
 
 COMPARED = Temporary("RC")
 """The temporary compared with 0, as cgc names it: no instruction writes only the condition code."""
-
-_SELECTORS = (Selector.X, Selector.Y, Selector.Z, Selector.W)
 
 
 def program(
@@ -152,7 +151,7 @@ class _ProgramCode:
                 writer = self._writers[part]
                 code += map(partial(writer.instruction, self.constants), writer.packs)
                 if part.test:
-                    selector = _SELECTORS[self._code(part)[1]]
+                    selector = IDENTITY[self._code(part)[1]]
                     test = CodeTest(part.test[1], Src(CONDITION, (selector,) * 4))
                 continue
             srcs: tuple[Src, ...] = ()
@@ -160,7 +159,7 @@ class _ProgramCode:
                 case "REP":
                     srcs = (Src(self.constants.trips(part.trips), (Selector.X,) * 4),)
                 case "BRK":
-                    test = test or _ALWAYS
+                    test = test or ALWAYS
                 case "ENDIF" if code[-1].mnemonic == "ELSE":
                     code.pop()
             if part.mnemonic in ("ENDIF", "ENDREP") and code[-1].mnemonic in ("IF", "REP"):
@@ -169,9 +168,6 @@ class _ProgramCode:
             code.append(Instruction(part.mnemonic, None, srcs, span=part.at, test=test))
             test = None
         return code
-
-
-_ALWAYS = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))
 
 
 def _literals(ends: Lanes) -> Iterator[int]:
@@ -310,7 +306,7 @@ def _swizzle(chosen: Mapping[int, int]) -> Swizzle:
     if all(lane == component for lane, component in chosen.items()) and len(chosen) > 1:
         return IDENTITY
     last = chosen[max(chosen)]
-    return cast(Swizzle, tuple(_SELECTORS[chosen.get(lane, last)] for lane in range(4)))
+    return cast(Swizzle, tuple(IDENTITY[chosen.get(lane, last)] for lane in range(4)))
 
 
 T = TypeVar("T")

@@ -29,6 +29,7 @@ from gpgpu_legacy.isa.program import (
     Dst,
     FixedFunction,
     Instruction,
+    Mask,
     Parameter,
     ParameterSpace,
     Program,
@@ -153,7 +154,7 @@ class _Stage:
             self._combine(combiner, Dst(result, mask))
         return self.code
 
-    def _parts(self) -> Iterator[tuple[tuple[bool, bool, bool, bool], Combiner]]:
+    def _parts(self) -> Iterator[tuple[Mask, Combiner]]:
         """RGB and alpha; together if one instruction computes both."""
         rgb, alpha = self.unit.rgb, self.unit.alpha
         if rgb.function is CombinerFunction.DOT3_RGBA:
