@@ -296,8 +296,8 @@ def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
 
     The instruction is executed on sets instead of numbers; every operation unites its operands'
     sets. So a dot product of three components does not depend on the fourth. The operand of a KIL
-    and the test of a branch count for all four. If the instruction sets the condition code, the
-    components that it writes count, too: the code is read from them.
+    and the test of a branch count for all four. A condition code that it sets is a part of the
+    result.
     """
     domain = _MadeOf()
     execute_instruction(instruction, domain)
@@ -332,17 +332,19 @@ class _MadeOf(Domain[_Value]):
 
     def __init__(self) -> None:
         self.parts: dict[int, Parts] = {}
+        self._stored: object = None
 
     def constant(self, number: float) -> _Value:
         return _NOTHING
 
     def read(self, register: Register, components: Components, *, coordinate: bool) -> _Value:
-        if not isinstance(register, Temporary):
+        if not isinstance(register, Temporary) or (register, components) == self._stored:
             return _NOTHING
         return _components(register.name, components)
 
     def store(self, register: DestinationRegister, components: Components, value: _Value) -> None:
         self.parts |= {c: self.parts.get(c, value.parts) | value.parts for c in components}
+        self._stored = register, components
 
     def look_up(
         self, source: TextureSource, coordinates: Sequence[Any], components: Components

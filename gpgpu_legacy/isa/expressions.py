@@ -420,7 +420,8 @@ def _kind(operands: tuple[Any, ...]) -> Kind:
     return Kind.FLOAT
 
 
-_FOLDED = {Operator.ADD: add, Operator.SUBTRACT: sub, Operator.MULTIPLY: mul}
+FOLDED = {Operator.ADD: add, Operator.SUBTRACT: sub, Operator.MULTIPLY: mul}
+"""The operations that are computed of constants."""
 
 
 def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | None:
@@ -429,9 +430,9 @@ def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | N
     Mesa would fold operations that are left, even on uniforms, and lose the signs of zeros.
     """
     numbers = [o.values[0] for o in operands if isinstance(o, Constant) and o.type.width == 1]
-    if operator not in _FOLDED or len(numbers) < len(operands):
+    if operator not in FOLDED or len(numbers) < len(operands):
         return None
-    result = _FOLDED[operator](*numbers)
+    result = FOLDED[operator](*numbers)
     return constant(result) if array("f", [result])[0] == result else None
 
 

@@ -350,7 +350,7 @@ class Instruction:
     @property
     def written(self) -> tuple[tuple[str, int], ...]:
         """The components of temporaries that it writes: the register's name and 0 to 3."""
-        registers = {self.register, CONDITION if self.sets_condition else None}
+        registers = (self.register, *[CONDITION] * self.sets_condition)
         names = [r.name for r in registers if isinstance(r, Temporary)]
         return tuple((name, c) for name in names for c in self.components)
 
@@ -455,12 +455,15 @@ class Program:
     @cached_property
     def branches(self) -> bool:
         """Whether it has a branch or a loop."""
-        return any(i.opcode.form is Form.FLOW for i in self.instructions)
+        return self._has(Form.FLOW)
 
     @cached_property
     def derives(self) -> bool:
         """Whether it has a DDX or a DDY, so that fragments read their neighbours' values."""
-        return any(i.opcode.form is Form.DERIVATIVE for i in self.instructions)
+        return self._has(Form.DERIVATIVE)
+
+    def _has(self, form: Form) -> bool:
+        return any(i.opcode.form is form for i in self.instructions)
 
     @property
     def has_separate_colors(self) -> bool:
@@ -490,10 +493,15 @@ class Program:
         return tuple(r for r in self._read if isinstance(r, Attribute))
 
     @cached_property
+    def parameters_read(self) -> tuple[Parameter, ...]:
+        """The distinct parameters that instructions read, in the order of their first use."""
+        return tuple(r for r in self._read if isinstance(r, Parameter))
+
+    @cached_property
     def state_bindings(self) -> tuple[str, ...]:
         """The canonical names of the distinct state vectors that instructions read."""
-        read = (r for r in self._read if isinstance(r, Parameter))
-        return tuple(dict.fromkeys(r.binding for r in read if r.space is ParameterSpace.STATE))
+        read = (r.binding for r in self.parameters_read if r.space is ParameterSpace.STATE)
+        return tuple(dict.fromkeys(read))
 
     @cached_property
     def attributes_needed(self) -> tuple[Attribute, ...]:
@@ -517,7 +525,7 @@ class Program:
     @property
     def kills(self) -> bool:
         """Whether the program contains KIL, which can discard a fragment."""
-        return any(i.discards for i in self.instructions)
+        return self._has(Form.KILL)
 
     @cached_property
     def texture_units(self) -> dict[int, TextureTarget]:
@@ -541,8 +549,7 @@ class Program:
 
         space: program.local or program.env.
         """
-        read = (r for r in self._read if isinstance(r, Parameter) and r.space is space)
-        return tuple(sorted({parameter.index for parameter in read}))
+        return tuple(sorted({r.index for r in self.parameters_read if r.space is space}))
 
 
 def _body(numbered: Iterator[Numbered]) -> tuple[Body, Numbered | None]:

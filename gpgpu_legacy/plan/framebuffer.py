@@ -186,13 +186,16 @@ def alpha_test_of(given: AlphaTest | str | None) -> AlphaTest | None:
     """An alpha test, or None, from its comparison and its reference, as in `greater,0.5`."""
     if given is None or isinstance(given, AlphaTest):
         return given
+    wrong = InputError(
+        f"alpha_test is {described(given)}; give a comparison and a number, as in greater,0.5"
+    )
+    if not isinstance(given, str):
+        raise wrong
+    comparison, _, reference = given.partition(",")
     try:
-        comparison, _, reference = given.partition(",")
         return AlphaTest(as_member("alpha_test", comparison, Comparison), float(reference))
-    except (AttributeError, ValueError):
-        raise InputError(
-            f"alpha_test is {described(given)}; give a comparison and a number, as in greater,0.5"
-        ) from None
+    except ValueError:
+        raise wrong from None
 
 
 @frozen

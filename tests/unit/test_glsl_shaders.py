@@ -95,7 +95,7 @@ FAULTS = {
     "vec4 c = texelFetch(image, 3, 0);": "is given an int, an int; expected 2 coordinates",
     "ivec2 s = textureSize(image, 0, 1);": "expected 2 coordinates",
     "sampler2D mine; vec4 c = texture2D(mine, at);": "bound to no texture; pass a uniform one",
-    "float many[1 / 0];": "expected an integer that is known when the program is compiled",
+    "float many[1 / 0];": "this length is infinite; expected an integer that is known",
     "vec4 c = texture2DGradARB(image, at, k, at);": "a float, a vec2; expected 2 coordinates",
     "gl_FragColor = again(1.0);": "again calls itself; fragment programs have no stack",
     "float x = k;": "main has no result; write gl_FragColor",

@@ -71,15 +71,15 @@ def test_multichannel_has_one_more_than_its_block() -> None:
 
 
 def test_a_lookup_waits_for_what_its_coordinate_is_made_of_alone() -> None:
-    """DP3 does not read w, which the second lookup gives, nor TEX of a 2D texture z and w."""
+    """DP3C does not read w, which the second lookup gives, nor the c before it, nor TEX z and w."""
     actual = taken(
-        "TEMP a, b, c;",
+        "OPTION NV_fragment_program; TEMP a, b, c;",
         "TEX a, fragment.texcoord[0], texture[0], 2D;",
         "TEX a, a, texture[0], 2D;",
         "MOV b.xyz, fragment.color;",
         "MOV b.w, a;",
-        "DP3 c.xy, b, b;",
-        "MOV c.zw, a;",
+        "MOVC c, a;",
+        "DP3C c.xy, b, b;",
         "TEX result.color, c, texture[0], 2D;",
     )
     assert [node.least for node in actual.nodes] == [1, 2, 2]

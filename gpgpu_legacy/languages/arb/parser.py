@@ -450,10 +450,9 @@ def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[Fa
     lookups = sum(i.opcode.cost is not CostClass.ARITHMETIC for i in program.instructions)
     total = len(program.instructions)
     attributes = {d.attribute for d in program.attributes} | {*program.attributes_read}
-    bound = [p for declaration in program.parameters for p in declaration.parameters]
-    read = [s.register for i in program.instructions for s in i.srcs]
-    bound += [register for register in read if isinstance(register, Parameter)]
-    parameters = {(p.space, p.index, p.binding, p.value) for p in bound}
+    bound = (p for declaration in program.parameters for p in declaration.parameters)
+    every = (*bound, *program.parameters_read)
+    parameters = {(p.space, p.index, p.binding, p.value) for p in every}
     used = (
         ("instructions", total, limits.instructions, of_fog),
         ("ALU instructions", total - lookups, limits.alu_instructions, of_fog),

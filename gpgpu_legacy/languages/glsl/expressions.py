@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import ChainMap
 from itertools import combinations
-from operator import add, mul, sub
 from typing import TypeVar
 
 from gpgpu_legacy.isa.expressions import (
+    FOLDED,
     Array,
     BuiltIn,
     Choice,
@@ -67,7 +67,6 @@ TYPES = {type_.word: type_ for type_ in (BOOL, INT, UINT, FLOAT, DOUBLE, VEC4)} 
 _FALSE, _TRUE = Constant((False,), BOOL), Constant((True,), BOOL)
 _WIDENING = (INT, UINT, FLOAT, DOUBLE)  # GLSL 4.3, section 4.1.10
 _SUFFIXES = {"u": UINT, "f": FLOAT, "lf": DOUBLE}
-_FOLD = {Operator.ADD: add, Operator.SUBTRACT: sub, Operator.MULTIPLY: mul}
 _OPERATORS = {
     "+": Operator.ADD,
     "-": Operator.SUBTRACT,
@@ -133,10 +132,10 @@ class ExpressionReader:
             case Constant():
                 return expression
             case Operation(operator=operator, operands=operands, type=kind) if (
-                operator is Operator.CONVERT or operator in _FOLD
+                operator is Operator.CONVERT or operator in FOLDED
             ):
                 values = (self.folded(operand, at).values[0] for operand in operands)
-                return self.literal(kind, _FOLD.get(operator, float)(*values), at)
+                return self.literal(kind, FOLDED.get(operator, float)(*values), at)
         raise self.error("expected a constant: literals and constants joined by +, - and *", at)
 
     def literal(self, kind: Type, value: float, at: Span) -> Constant:

@@ -114,7 +114,7 @@ class Expressions:
         numbers = self.scalar(expression, "int").constant
         if numbers is None or not isfinite(numbers[0]):
             raise Fault(
-                f"{what} depends on data; "
+                f"{what} {'depends on data' if numbers is None else 'is infinite'}; "
                 "expected an integer that is known when the program is compiled",
                 expression.at,
             )
