@@ -145,16 +145,12 @@ class Kernels:
     def functions(self) -> dict[str, Function]:
         """The kernels and reductions by name."""
         kernels = dict[str, Function]()
-        for item in self.unit.items:
-            if (
-                isinstance(item, Function)
-                and item.body
-                and item.type.qualifiers & {"kernel", "reduce"}
-            ):
-                if item.name in kernels:
+        for function in self.unit.functions:
+            if function.type.qualifiers & {"kernel", "reduce"}:
+                if function.name in kernels:
                     problem = "a kernel of this name is above"
-                    raise self.unit.texts.error(problem, item.at, "give each a name of its own")
-                kernels[item.name] = item
+                    raise self.unit.texts.error(problem, function.at, "give each a name of its own")
+                kernels[function.name] = function
         return kernels
 
     def find(self, name: str = "") -> BrookKernel:

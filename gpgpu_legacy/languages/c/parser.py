@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import chain, pairwise
 from types import SimpleNamespace
@@ -54,28 +54,21 @@ def parse(
             items = parser.feed_token(token)
     except UnexpectedToken:
         raise _fault(tokens, texts, parser.accepts()) from None  # type: ignore[no-untyped-call]
-    unit = tree.Unit(name, items, texts)
-    level: list[Any] = [unit]
+    level: list[Any] = [items]
     for _ in range(DEEPEST):
         level = _below(level)
     if level:
-        at = next((node.at for node in level if hasattr(node, "at")), tree.NOWHERE)
-        raise texts.error(f"this is nested more than {DEEPEST} levels deep", at)
-    return unit
+        raise texts.error(f"this is nested more than {DEEPEST} levels deep", level[0].at)
+    return tree.Unit(name, items, texts)
 
 
 def _below(level: list[Any]) -> list[Any]:
     """The nodes directly below those of one level of a tree."""
-    values = [
-        getattr(node, name)
-        for node in level
-        for name in node.__slots__
-        if name not in {"at", "texts"}
-    ]
+    values = [part for node in level for part in tree.parts_of(node)]
     for value in values:
         if isinstance(value, tuple):
             values.extend(value)
-    return [value for value in values if is_dataclass(value)]
+    return [value for value in values if hasattr(value, "at")]
 
 
 # The tree -----------------------------------------------------------------------------------------

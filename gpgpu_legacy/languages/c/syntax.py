@@ -411,6 +411,11 @@ class Unit:
     items: tuple[Item, ...]
     texts: Texts = field(default=Texts(""), compare=False)
 
+    @property
+    def functions(self) -> list[Function]:
+        """Its functions that have bodies."""
+        return [item for item in self.items if isinstance(item, Function) and item.body]
+
 
 def walk(tree: Any) -> Iterator[Any]:
     """A node, or each node of a tuple, and all nodes below them."""

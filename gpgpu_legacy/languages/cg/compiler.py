@@ -28,6 +28,7 @@ from gpgpu_legacy.languages.shading.emit import UNITS, Bindings, fitted
 from gpgpu_legacy.languages.shading.evaluate import Evaluator
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Fault, Graph, Vector
 from gpgpu_legacy.languages.shading.library import CG, Library
+from gpgpu_legacy.languages.shading.loops import is_out
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 
 _SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
@@ -233,13 +234,13 @@ def compile_unit(
         result = c.Declaration(function.type, function.name, semantic=semantic, at=function.at)
         compiler.give(values["return"], result)
     for p in function.parameters:
-        if p.type.qualifiers & {"out", "inout"}:
+        if is_out(p):
             compiler.give(values[p.name], p)
     return compiler.bindings.program(unit, function, "return a colour")
 
 
 def _entry(unit: c.Unit, entry: str) -> c.Function:
-    functions = [f for f in unit.items if isinstance(f, c.Function) and f.body is not None]
+    functions = unit.functions
     names = [f.name for f in functions]
     if entry or "main" in names:
         chosen = [f for f in functions if f.name == (entry or "main")]

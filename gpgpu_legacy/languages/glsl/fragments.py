@@ -393,8 +393,7 @@ def compile_unit(
     graph = Graph(branching=branching)
     compiler = ShaderCompiler(unit, graph, version)
     compiler.library = replace(compiler.library, mathematics=mathematics)
-    functions = (f for f in unit.items if isinstance(f, c.Function) and f.body)
-    main = next((f for f in functions if f.name == "main"), None)
+    main = next((f for f in unit.functions if f.name == "main"), None)
     if main is None or main.parameters or main.type.name != "void":
         raise Fault("there is no function main; expected void main() { … }", Span(1, 1))
     graph.at = main.at

@@ -196,6 +196,10 @@ class Packer:
         operation = self.operations[node]
         return operation.operands[0] >> 1 if operation.mnemonic == PART else node
 
+    def read(self, pack: Pack) -> list[int]:
+        """The literals that a pack reads."""
+        return [x for node in pack.nodes for x in self.operations[node].operands]
+
     def sources(self, literals: Iterable[int]) -> list[Pack]:
         """The packs that compute literals."""
         producers = (self.producer(x >> 1) for x in literals)
@@ -438,8 +442,7 @@ class Packer:
                 if user.depth < pack.depth:
                     user.depth = pack.depth
                     stack.append(user)
-            read = (x for node in pack.nodes for x in self.operations[node].operands)
-            for source in self.sources(read) if pack.feeds else ():
+            for source in self.sources(self.read(pack)) if pack.feeds else ():
                 if not source.feeds:
                     source.feeds = True
                     stack.append(source)

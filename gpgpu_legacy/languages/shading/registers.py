@@ -57,7 +57,7 @@ def scheduled(packer: Packer) -> PackSchedule:
 def _depth_first(packer: Packer) -> list[Pack]:
     """Packs after their operands; operands that need the most registers come first."""
     packs = sorted(packer.packs, key=lambda pack: (pack.nodes[0] in packer.lanes, pack.level))
-    sources = {pack: packer.sources(_read(packer, pack)) for pack in packs}
+    sources = {pack: packer.sources(packer.read(pack)) for pack in packs}
     readers: dict[tuple[object, int], list[Pack]] = defaultdict(list)
     for pack in packs:
         for place in {place for node in pack.nodes for place in packer.reads(node)}:
@@ -97,13 +97,13 @@ def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> PackSc
     """Temporaries for the classes, by component: a lane is free after its last read."""
     place: dict[int, tuple[int, int]] = {}
     busy = [0, 0, 0, 0]  # the temporaries in use in each lane, as bits
-    last = {x >> 1: number for number, pack in enumerate(packs) for x in _read(packer, pack)}
+    last = {x >> 1: number for number, pack in enumerate(packs) for x in packer.read(pack)}
     indirections, outputs, alu = 1, 0, 0  # as bits: temporaries that the last one touched
     for number, pack in enumerate(packs):
         operation = packer.operations[pack.nodes[0]]
         is_alu = OPCODES[operation.mnemonic].cost is CostClass.ARITHMETIC
         read = written = 0
-        for node in place.keys() & {x >> 1 for x in _read(packer, pack)}:
+        for node in place.keys() & {x >> 1 for x in packer.read(pack)}:
             temporary, lane = place[node]
             read |= 1 << temporary
             if last[node] == number:
@@ -126,10 +126,6 @@ def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> PackSc
             alu |= read | written
     temporaries = 1 + max((temporary for temporary, _ in place.values()), default=-1)
     return PackSchedule(packs, place, temporaries, indirections)
-
-
-def _read(packer: Packer, pack: Pack) -> list[int]:
-    return [x for node in pack.nodes for x in packer.operations[node].operands]
 
 
 def _room(busy: Sequence[int], class_: Class, avoided: int) -> tuple[int, dict[int, int]]:
