@@ -99,12 +99,7 @@ def no_suffix(rest: Elements, section: str) -> None:
 
 # Attributes --------------------------------------------------------------------------------------
 
-_ATTRIBUTES = {
-    "color": AttributeKind.COLOR,
-    "texcoord": AttributeKind.TEXCOORD,
-    "fogcoord": AttributeKind.FOGCOORD,
-    "position": AttributeKind.POSITION,
-}
+_ATTRIBUTES = {kind.value: kind for kind in AttributeKind if kind.value.isalpha()}
 _COLORS = {"primary": AttributeKind.COLOR, "secondary": AttributeKind.SECONDARY_COLOR}
 
 

@@ -165,7 +165,6 @@ _TESTS = (*RELATIONS, *_FIXED_TESTS)
 """The tests of the condition code: relations to 0, and two that read no code."""
 
 _TARGETS = {target.value: target for target in TextureTarget}
-_SIGNS = ((False,) * 4, (True,) * 4)
 
 
 class InstructionReader:
@@ -304,8 +303,9 @@ class InstructionReader:
                 token,
             )
         is_scalar = kind is OperandKind.SCALAR
+        signs = (operand.sign == "-",) * 4
         if is_scalar and self.nvidia and isinstance(item, WrittenConstant) and not item.is_vector:
-            return Src(register, (Selector.X,) * 4, _SIGNS[operand.sign == "-"], operand.absolute)
+            return Src(register, (Selector.X,) * 4, signs, operand.absolute)
         if is_scalar and not rest:
             raise FaultError(
                 "a scalar operand needs one component",
@@ -314,7 +314,7 @@ class InstructionReader:
                 operand.token,
             )
         selectors = swizzle(rest, scalar=is_scalar) if rest else IDENTITY
-        return Src(register, selectors, _SIGNS[operand.sign == "-"], operand.absolute)
+        return Src(register, selectors, signs, operand.absolute)
 
     def texture(self, image_unit: WrittenOperand, operand: WrittenOperand) -> TextureSource:
         match image_unit:

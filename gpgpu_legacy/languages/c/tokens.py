@@ -166,7 +166,7 @@ class Lexeme(Token):
 class Tokens:
     """The tokens of a text, in order, and the types that it has defined so far."""
 
-    def __init__(self, source: Preprocessed, words: Words = C) -> None:
+    def __init__(self, source: Preprocessed, words: Words) -> None:
         self.source, self.text, self.words = source, source.text, words
         self.types, self._soft = set(words.types), set(words.soft)
         self.read: list[Lexeme] = []

@@ -20,9 +20,8 @@ from typing import cast
 import numpy as np
 
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.isa.program import Attribute, Parameter, Span, TextureSource
-from gpgpu_legacy.isa.program import TextureTarget as Target
+from gpgpu_legacy.isa.opcodes import OPCODES, saturated
+from gpgpu_legacy.isa.program import Attribute, Parameter, Span, TextureSource, TextureTarget
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
 from gpgpu_legacy.languages.shading.types import KINDS, Numbers, Type, item, leaves, size
 
@@ -316,10 +315,16 @@ class Graph:
     def decide(self, condition: Vector, *, holds: bool) -> None:
         """End the segment with a test of a condition, 0 or 1. holds: whether it asks for 1."""
         (literal,) = condition.literals
-        operation, operands = self.operations[literal >> 1], self.operands[literal >> 1]
-        if operation == "ADD" and self.number(operands[0]) == 1.0 and operands[1] & 1:
-            literal, holds = operands[1] ^ 1, not holds  # it is ~condition
+        inner = self._inverted(literal)
+        if inner is not None:
+            literal, holds = inner, not holds
         self.segment.test = literal, "NE" if holds else "EQ"
+
+    def _inverted(self, condition: int) -> int | None:
+        """The condition of which a literal is the inverse, made by `~`; None if it is none."""
+        node = condition >> 1
+        is_sum = self.operations[node] == "ADD" and self.number(self.operands[node][0]) == 1.0
+        return self.operands[node][1] ^ 1 if is_sum and self.operands[node][1] & 1 else None
 
     def home(self, count: int) -> Literals:
         """The literals of so many numbers in new homes, four in each."""
@@ -425,7 +430,7 @@ class Graph:
         return Vector(self, "float", tuple(2 * self.node(PART, (base,), c) for c in range(count)))
 
     def look_up(
-        self, unit: int, target: Target, coordinates: Vector, mnemonic: str = "TEX"
+        self, unit: int, target: TextureTarget, coordinates: Vector, mnemonic: str = "TEX"
     ) -> Vector:
         """The texel at the coordinates.
 
@@ -464,10 +469,9 @@ class Graph:
             return yes if known else no
         if yes == no:
             return yes
-        operation, operands = self.operations[condition >> 1], self.operands[condition >> 1]
-        numbers = [self.number(operand) for operand in operands]
-        if operation == "ADD" and numbers[0] == 1.0 and operands[1] & 1:  # ~condition
-            return self._choice(operands[1] ^ 1, no, yes)
+        inner = self._inverted(condition)
+        if inner is not None:
+            return self._choice(inner, no, yes)
         if (self.number(yes), self.number(no)) == (1.0, 0.0) and not (yes | no) & 1:
             return condition
         return 2 * self.node("CMP", (self._negative(condition), yes, no))
@@ -496,7 +500,7 @@ class Graph:
 _TRUTHS = {"SLT", "SGE", "AND", "OR"}
 _COMMUTATIVE = {"ADD", "MUL"}
 _FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {
-    "SAT": lambda value: np.fmin(np.fmax(value, np.float32(0)), np.float32(1)),
+    "SAT": saturated,
     **dict.fromkeys(("DDX", "DDY"), lambda value: value - value),
 }
 _LOGIC = {"AND": "MUL", "OR": "MAX"}
