@@ -230,8 +230,12 @@ RELATIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 """The choices by a comparison of a with b. Only NE holds for NaN."""
 
 
+def _dot2(a: Any, b: Any) -> Any:
+    return a[0] * b[0] + a[1] * b[1]
+
+
 def _dot3(a: Any, b: Any) -> Any:
-    return (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]
+    return _dot2(a, b) + a[2] * b[2]
 
 
 def _lit(a: Any) -> Any:
@@ -282,10 +286,6 @@ def _set_on(option: str, relation: str, number: int) -> Opcode:
         lambda a, b: choose(a, b, _f32(yes), _f32(no)),
         f"3.11.5.{number}",
     )
-
-
-def _dot2(a: Any, b: Any) -> Any:
-    return a[0] * b[0] + a[1] * b[1]
 
 
 def _rfl(a: Any, b: Any) -> Any:

@@ -128,11 +128,8 @@ class CgCompiler(CgEvaluator):
 
     def declare_global(self, d: c.Declaration) -> None:
         """Declare a variable outside functions: a uniform, unless it is static or has a value."""
-        if d.value is not None or "static" in d.type.qualifiers:
-            super().declare_global(d)
-        else:
-            value = self.uniform(d, self.sized(d))
-            self.declare(d.name, value, constant="const" in d.type.qualifiers)
+        is_uniform = d.value is None and "static" not in d.type.qualifiers
+        self._declare(d, self.uniform(d, self.sized(d)) if is_uniform else None)
 
     def uniform(self, declaration: c.Declaration, kind: Type) -> Vector:
         """A uniform: the next parameters, one a vector, row or element; a unit for a sampler."""

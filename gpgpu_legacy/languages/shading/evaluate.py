@@ -79,10 +79,11 @@ class Evaluator(Loops):
         """Declare a variable outside functions."""
         self._declare(d)
 
-    def _declare(self, d: c.Declaration) -> None:
+    def _declare(self, d: c.Declaration, value: Vector | None = None) -> None:
+        """Declare a variable. value: its first one if the text gives none; else that is 0."""
         if d.value is not None:
             value = self.initialised(d.value, self.type_of(d))
-        else:
+        elif value is None:
             value = self.graph.zeros(self.sized(d))
         self.declare(d.name, value, constant="const" in d.type.qualifiers)
 
@@ -118,7 +119,7 @@ class Evaluator(Loops):
         named = self.scopes[-1].items()
         values = {name: self.values[v] for name, v in named if v in self.values}
         if not is_void and "return" not in values:  # all fragments are discarded
-            values["return"] = self.graph.zeros(self.type_named(function.type))
+            values["return"] = self.graph.zeros(kind)
         self._close()
         self.scopes = scopes
         return values

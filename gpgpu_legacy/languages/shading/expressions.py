@@ -344,12 +344,9 @@ class Expressions:
     def operate(self, operator: str, a: Vector, b: Vector, at: Span) -> Vector:
         """Apply an operator to two values; to matrices, element by element."""
         self.graph.at = at
-        kind: Type | None = None
-        for whole in (b, a):
-            if is_matrix(whole.type):
-                numbers = widest(self.flat(a, at), self.flat(b, at))
-                kind = matrix(numbers, *extents(whole.type))
+        kind = next((value.type for value in (a, b) if is_matrix(value.type)), None)
         if kind is not None:
+            kind = matrix(widest(self.flat(a, at), self.flat(b, at)), *extents(kind))
             a, b = self.convert(a, kind, at), self.convert(b, kind, at)
         a, b = self.flat(a, at), self.flat(b, at)
         if operator in "+-*/%":
