@@ -38,7 +38,7 @@ class FaultError(Exception):
     @property
     def offset(self) -> int:
         """The offset of the fault, in characters."""
-        return self.at if isinstance(self.at, int) else offset_of(self.at)
+        return offset_of(self.at)
 
 
 class EarlierFaultError(Exception):
@@ -55,8 +55,9 @@ class Text:
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
 
-    def position(self, offset: int) -> Span:
-        """The line and the column of an offset in characters."""
+    def position(self, at: Token | int) -> Span:
+        """The line and the column of a token, or of an offset in characters."""
+        offset = offset_of(at)
         line = bisect_right(self._starts, offset)
         return Span(line, offset - self._starts[line - 1] + 1)
 
@@ -78,10 +79,11 @@ class Text:
         )
 
 
-def offset_of(token: Token) -> int:
-    """The offset of a token, in characters."""
-    assert token.start_pos is not None
-    return token.start_pos
+def offset_of(at: Token | int) -> int:
+    """The offset of a token, in characters; an offset stays as it is."""
+    offset = at if isinstance(at, int) else at.start_pos
+    assert offset is not None
+    return offset
 
 
 def shortened(word: str) -> str:

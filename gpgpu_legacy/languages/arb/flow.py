@@ -26,7 +26,7 @@ from gpgpu_legacy.isa.program import (
 )
 from gpgpu_legacy.languages.arb.instructions import InstructionReader
 from gpgpu_legacy.languages.arb.syntax import Path, WrittenOperand, form
-from gpgpu_legacy.languages.diagnostics import FaultError, meant, offset_of, shortened
+from gpgpu_legacy.languages.diagnostics import FaultError, meant, shortened
 
 SECTION = "3.11.4.X"
 
@@ -85,7 +85,7 @@ class Flow:
         elif word == "BRK" and test is None:
             test = ALWAYS
         srcs = () if operand is None or word == "IF" else (self._count(operand),)
-        span = self.reader.text.position(offset_of(word))
+        span = self.reader.text.position(word)
         self.parts.append(Instruction(str(word), None, srcs, span=span, test=test))
 
     def _count(self, operand: WrittenOperand) -> Src:
@@ -160,7 +160,7 @@ class Flow:
         if call.test is None:
             yield from body
             return
-        span = self.reader.text.position(offset_of(call.word))
+        span = self.reader.text.position(call.word)
         yield Instruction("IF", None, (), span=span, test=call.test)
         yield from body
         yield Instruction("ENDIF", None, (), span=span)

@@ -49,7 +49,6 @@ from gpgpu_legacy.languages.diagnostics import (
     FaultError,
     Text,
     meant,
-    offset_of,
     shortened,
 )
 
@@ -194,7 +193,7 @@ class InstructionReader:
         """
         mnemonic = mnemonic_of(token)
         kinds = OPERANDS_OF[mnemonic]
-        span = self.text.position(offset_of(token))
+        span = self.text.position(token)
         tested = None if test is None else self.code_test(test)
         if kinds == [OperandKind.VECTOR] and (bare := self.bare_test(operands[0])):
             return Instruction(mnemonic, None, (), span=span, test=bare)

@@ -217,12 +217,12 @@ class _Assembler:
         """Skip to the next statement: after a semicolon, or at a keyword on a later line."""
         read = self.read
         head, token = read[0], read[-1]
-        line = self.text.position(offset_of(head)).line
+        line = self.text.position(head).line
         while token.type not in ("_SEMICOLON", END_OF_TEXT):
             if len(read) > LONGEST_STATEMENT:
                 token = Token(END_OF_TEXT, "")
                 break
-            if token.type in STARTERS and self.text.position(offset_of(token)).line != line:
+            if token.type in STARTERS and self.text.position(token).line != line:
                 break
             token = next(self.stream)
             read.append(token)

@@ -6,7 +6,7 @@ import re
 from math import prod
 from typing import Any, TypeVar
 
-from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.expressions import Array, Element, Read, Role, Variable
 from gpgpu_legacy.isa.kernel import Kernel, StorageBuffer
 from gpgpu_legacy.isa.program import Span
@@ -14,7 +14,7 @@ from gpgpu_legacy.isa.statements import Assign, Barrier, Declare, If, Loop, Stat
 from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.languages.diagnostics import Text
+from gpgpu_legacy.languages.diagnostics import FaultError, Text
 from gpgpu_legacy.languages.glsl.expressions import (
     TOO_DEEP,
     TYPES,
@@ -270,11 +270,12 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
         raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")
     for match in _READ_DIFFERENTLY.finditer(text):
         if odd := match[1]:
-            at = Text(text, name).position(match.start())
-            problem = (
-                f"{odd!r} has no place in a kernel; leave it out: the only directive is #version, "
-                "and lines end with a line feed"
+            fault = FaultError(
+                f"{odd!r} has no place in a kernel",
+                "leave it out: the only directive is #version, and lines end with a line feed",
+                "",
+                match.start(),
             )
-            raise AssemblyError(problem, text, at.line, at.column, name)
+            raise Text(text, name).error([fault])
     unit = parse(text, name, words=GLSL)
     return _KernelReader(unit.texts).kernel(unit.items, text, name)
