@@ -552,23 +552,23 @@ class Program:
         return tuple(sorted({r.index for r in self.parameters_read if r.space is space}))
 
 
-def _body(numbered: Iterator[Numbered]) -> tuple[Body, Numbered | None]:
-    """The instructions up to the mark that ends their block, and the mark, or None at the end."""
+def _body(numbered: Iterator[Numbered]) -> tuple[Body, tuple[Numbered, ...]]:
+    """The instructions up to the one that ends their block, and that one, if there is one."""
     parts: list[Numbered | Branch | Repetition] = []
     for step in numbered:
         match step[1].mnemonic:
             case "IF":
                 then, end = _body(numbered)
                 otherwise: Body = ()
-                if end is not None and end[1].mnemonic == "ELSE":
-                    then = (*then, end)
+                if end[0][1].mnemonic == "ELSE":
+                    then += end
                     otherwise, end = _body(numbered)
-                parts += [Branch(step, then, otherwise), *([end] if end else [])]
+                parts += [Branch(step, then, otherwise), *end]
             case "REP" | "LOOP":
                 inner, end = _body(numbered)
-                parts.append(Repetition(step, (*inner, *([end] if end else []))))
-            case "ELSE" | "ENDIF" | "ENDREP" | "ENDLOOP":
-                return tuple(parts), step
+                parts.append(Repetition(step, inner + end))
+            case word if word in CLOSES:
+                return tuple(parts), (step,)
             case _:
                 parts.append(step)
-    return tuple(parts), None
+    return tuple(parts), ()
