@@ -219,8 +219,9 @@ def execute_instruction(
 
 def holds(test: CodeTest, domain: Domain[Any]) -> Any:
     """Whether a test holds for any component of its swizzle."""
-    places = {selector: c for c, selector in reversed(tuple(enumerate(test.src.swizzle)))}
-    codes = [fetch(test.src, (c,), domain) for c in sorted(places.values())]
+    swizzle = test.src.swizzle
+    firsts = sorted({swizzle.index(selector) for selector in swizzle})
+    codes = [fetch(test.src, (c,), domain) for c in firsts]
     one, zero = domain.constant(1.0), domain.constant(0.0)
     chosen = (RELATIONS[test.relation](code, 0.0, one, zero) for code in codes)
     return reduce(or_, (choice > 0.0 for choice in chosen))

@@ -147,7 +147,7 @@ class Src:
 
     register: SourceRegister
     swizzle: Swizzle = IDENTITY
-    negate: Mask = (False, False, False, False)
+    negate: Mask = (False,) * 4
     absolute: bool = False
 
     @property
@@ -166,7 +166,7 @@ class Dst:
     """A destination operand: a register and a write mask."""
 
     register: DestinationRegister
-    mask: Mask = (True, True, True, True)
+    mask: Mask = (True,) * 4
 
     @property
     def components(self) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ def letters(rest: Elements, what: str, section: str) -> list[Selector]:
 def write_mask(rest: Elements) -> Mask:
     """The components that a destination's write mask lets through; all without a mask."""
     if not rest:
-        return (True, True, True, True)
+        return (True,) * 4
     indices = [s.value for s in letters(rest, "a write mask", DESTINATIONS)]
     ordered = sorted(set(indices))
     if indices != ordered:

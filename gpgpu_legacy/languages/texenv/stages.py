@@ -97,7 +97,7 @@ MODES = {
 
 
 _RGB, _ALPHA = (True, True, True, False), (False, False, False, True)
-_RGBA = (True, True, True, True)
+_RGBA = (True,) * 4
 _W = (Selector.W,) * 4
 _COLOR = Attribute(AttributeKind.COLOR)
 
