@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -249,6 +249,12 @@ def shape_in_words(shape: tuple[int, ...]) -> str:
     if len(shape) == 1:
         return f"a vector of {shape[0]}"
     return "×".join(map(str, shape)) or "a single number"
+
+
+def listed(items: Iterable[object], word: str = "and") -> str:
+    """Items as people list them: 1, 2 and 3."""
+    *most, last = map(str, items)
+    return f"{', '.join(most)} {word} {last}" if most else last
 
 
 def counted(number: int, what: str, several: str = "") -> str:

@@ -26,7 +26,7 @@ from gpgpu_legacy.api.steps import (
     as_value,
     trace_fragment,
 )
-from gpgpu_legacy.errors import InputError, as_integer, counted, described
+from gpgpu_legacy.errors import InputError, as_integer, counted, described, listed
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -155,7 +155,7 @@ class Trace(Result):
         most = max((len(values) for _, _, values in rows), default=0)
         letters = COMPONENTS if any(v.steps for v in self.visits) else "rgba"
         (x, y), (width, height) = self.texel, self.size
-        caption = f"texel {x},{y} of {_listed(self.textures)} in {self.plan}, {width}×{height}"
+        caption = f"texel {x},{y} of {listed(self.textures)} in {self.plan}, {width}×{height}"
         table: tuple[tuple[Entry, ...], ...] = tuple(
             (Numeral(number), what, *map(Numeral, [*map(_text, values), *[""] * most][:most]))
             for number, what, values in rows
@@ -189,7 +189,7 @@ class Trace(Result):
         }
         write = "writes" if self.writing == 1 else "write"
         passes = counted(self.passes, "pass", "passes")
-        written = f"{self.writing} of {passes} {write} {_listed(self.textures, 'or')}"
+        written = f"{self.writing} of {passes} {write} {listed(self.textures, 'or')}"
         return ", ".join([written, *(f"{n} {what}" for what, n in rest.items() if n)]) + "."
 
 
@@ -198,15 +198,10 @@ def _text(value: float | None) -> str:
     return "." if value is None else str(np.float32(value)).removesuffix(".0")
 
 
-def _listed(names: Sequence[str], word: str = "and") -> str:
-    *most, last = names
-    return f"{', '.join(most)} {word} {last}" if most else last
-
-
 def _title(visit: Visit) -> str:
     what = f"{visit.kind} {visit.program or ''}".rstrip()
     to = {"none": "to", "add": "added to"}.get(visit.blend, f"blended by {visit.blend} with")
-    targets = _listed([written.texture for written in visit.written])
+    targets = listed([written.texture for written in visit.written])
     iteration = f"; iteration {visit.iteration} of {visit.iterations}" if visit.iterations else ""
     return f"{what}, {to} {targets}{iteration}"
 

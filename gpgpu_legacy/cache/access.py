@@ -32,6 +32,7 @@ from gpgpu_legacy.plan.memory import require_memory
 # Gupta, "The Design and Analysis of a Cache Architecture for Texture Mapping" (1997).
 
 
+I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 Side = tuple[int, int]
 """Width and height of a block or tile, in texels or fragments."""
@@ -156,7 +157,6 @@ def _read_sides(text: str, what: str) -> tuple[Side, ...]:
 # sides, and skip everything outside the rectangle.
 
 
-I32 = NDArray[np.int32]
 Positions = tuple[I32, I32]
 """x and y of fragments, or of quads, from (0, 0) at the rectangle's lower left."""
 
@@ -412,9 +412,9 @@ class Chunk:
     row: all make an access in turn, then the next.
     """
 
-    lines: NDArray[np.int64]
+    lines: I64
     kinds: NDArray[np.int16]
-    times: NDArray[np.int32]
+    times: I32
     together: int = 1
 
 

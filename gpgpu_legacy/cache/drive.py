@@ -18,14 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.access import AccessTrace, Chunk
+from gpgpu_legacy.cache.access import I32, I64, AccessTrace, Chunk
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.sets import HIT, Level, look, new_level, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
-
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-
 
 # Chunks ------------------------------------------------------------------------------------------
 

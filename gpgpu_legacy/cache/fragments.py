@@ -22,10 +22,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import (
     DEFAULT_ACCESS,
+    I32,
+    I64,
     Access,
     AccessTrace,
     PassTrace,
@@ -53,9 +54,6 @@ from gpgpu_legacy.plan.plan import (
     varies,
 )
 from gpgpu_legacy.plan.textures import constant_rect
-
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
 
 
 def trace_fragments(

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.cache.access import I64
 from gpgpu_legacy.cache.caches import Cache
 from gpgpu_legacy.cache.sets import HIT, Level, look, new_level
 from gpgpu_legacy.decorators import frozen
@@ -118,7 +119,7 @@ class Paging:
         """The number of pages of the page table; they are numbered after the program's."""
         return -(-(self.first % pages.described + pages.used) // pages.described)
 
-    def map(self, pages: Pages) -> NDArray[np.int64]:
+    def map(self, pages: Pages) -> I64:
         """The frame of each page, int64 [used + tables], all different.
 
         Raises InputError if memory has too few frames, or if XNU gets colours that are no power of
@@ -141,7 +142,7 @@ class Paging:
         colours[miscoloured] = draw.integers(0, pages.colours, miscoloured.sum())
         return _first_free(colours, pages.colours)
 
-    def _as_taken(self, pages: Pages, draw: np.random.Generator) -> NDArray[np.int64]:
+    def _as_taken(self, pages: Pages, draw: np.random.Generator) -> I64:
         """The frames that XNU gives: the order in which pages are taken decides their colours."""
         colours = min(pages.colours, _MOST_COLOURS)
         if colours & (colours - 1):
@@ -170,7 +171,7 @@ def parse_paging(text: str, seed: int = 0) -> Paging:
     raise InputError(f'paging "{text}" is unknown; write {_KINDS}')
 
 
-def _first_free(colours_of: NDArray[np.int64], colours: int) -> NDArray[np.int64]:
+def _first_free(colours_of: I64, colours: int) -> I64:
     """The first free frame of each page's colour."""
     frames = np.empty_like(colours_of)
     for colour in range(colours):
@@ -180,9 +181,6 @@ def _first_free(colours_of: NDArray[np.int64], colours: int) -> NDArray[np.int64
 
 
 # The hierarchy -----------------------------------------------------------------------------------
-
-
-Int64s = NDArray[np.int64]
 
 
 @frozen
@@ -250,7 +248,7 @@ class HostCounts:
 
 def measure(
     cases: Sequence[tuple[Hierarchy, Paging]],
-    stream: Iterable[tuple[Int64s, NDArray[np.int16]]],
+    stream: Iterable[tuple[I64, NDArray[np.int16]]],
     *,
     unit_bytes: int,
     bytes_in_use: int,
@@ -277,7 +275,7 @@ def measure(
         for h, paging in cases
     ]
 
-    def counts() -> list[Int64s]:
+    def counts() -> list[I64]:
         return [
             np.concatenate([cores[h.core, paging.first].counts, level2.counts])
             for (h, paging), level2 in zip(cases, behind, strict=True)
@@ -319,7 +317,7 @@ class Core(NamedTuple):
     table: int
     dtlb: Level
     l1: Level
-    counts: Int64s
+    counts: I64
 
 
 def _new_core(hierarchy: Hierarchy, bytes_in_use: int, first: int, unit_bytes: int) -> Core:
@@ -350,9 +348,9 @@ class Behind(NamedTuple):
     """
 
     bits: int
-    frames: Int64s
+    frames: I64
     l2: Level
-    counts: Int64s
+    counts: I64
 
 
 def _pages(page_bytes: int, bytes_in_use: int) -> int:
@@ -370,7 +368,7 @@ def _use(level: Level, line: int, dirty: int) -> Any:
 
 
 @native
-def _access(core: Core, units: Int64s, kinds: NDArray[np.int16], requests: Int64s) -> int:
+def _access(core: Core, units: I64, kinds: NDArray[np.int16], requests: I64) -> int:
     """Simulate accesses in order (see `measure`); returns the number of requests to level 2."""
     dtlb, l1, counts, number = core.dtlb, core.l1, core.counts, 0
     for i in range(units.size):
@@ -394,7 +392,7 @@ def _access(core: Core, units: Int64s, kinds: NDArray[np.int16], requests: Int64
 
 
 @inlined
-def _request(requests: Int64s, number: int, line: int, kind: int, victim: int) -> int:
+def _request(requests: I64, number: int, line: int, kind: int, victim: int) -> int:
     """Request a line, and the write-back of a dirty victim; returns the number of requests."""
     requests[number] = line << 2 | kind
     if victim >= 0 and victim & 1:
@@ -404,7 +402,7 @@ def _request(requests: Int64s, number: int, line: int, kind: int, victim: int) -
 
 
 @native
-def _serve(behind: Behind, requests: Int64s) -> None:
+def _serve(behind: Behind, requests: I64) -> None:
     """Serve the requests of level 1."""
     bits, frames, l2, counts = behind
     for i in range(requests.size):

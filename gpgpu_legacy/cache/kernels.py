@@ -19,9 +19,9 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import (
+    I64,
     NO_ACCESS,
     AccessTrace,
     Chunk,
@@ -41,8 +41,6 @@ from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 CHUNK_ACCESSES = 1 << 19  # about the most of a chunk
 BATCH_INVOCATIONS = 1 << 22  # the most that the reference machine executes at a time
 LARGEST_RECORD = 1 << 24  # the most lines recorded for a batch: 128 MiB
-
-Lines = NDArray[np.int64]
 
 
 def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> AccessTrace:
@@ -202,7 +200,7 @@ class _AddressRecorder(AddressMachine):
     ) -> None:
         super().__init__(pass_, grid, _lengths(pass_, places))
         self.places, self.shift = places, shift
-        self.lines: list[Lines] = []  # each broadcasts to (groups y, groups x, local y, local x)
+        self.lines: list[I64] = []  # each broadcasts to (groups y, groups x, local y, local x)
         self.kinds: list[int] = []
         self.size = 0
 

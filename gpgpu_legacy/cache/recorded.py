@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.access import NO_ACCESS, PassTrace
+from gpgpu_legacy.cache.access import I64, NO_ACCESS, PassTrace
 from gpgpu_legacy.cache.texel_accesses import AddressSpace
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.machine import (
@@ -38,8 +37,6 @@ Replay = Callable[[Callable[[int, Pass, Read], None]], object]
 pass's number, the pass, and a function that reads a texture.
 """
 
-I64 = NDArray[np.int64]
-
 
 class Recording:
     """The accesses of some passes of a plan, which runs when the first are asked for.
@@ -51,12 +48,9 @@ class Recording:
         self.space, self.replay = space, replay
         self.wanted = set[tuple[int, int]]()
 
-    def trace(self, step: int, place: int, iteration: int) -> PassTrace:
-        """A pass that is wanted, in an iteration."""
-        return self._traces[step, place, iteration]
-
     @cached_property
-    def _traces(self) -> dict[tuple[int, int, int], PassTrace]:
+    def traces(self) -> dict[tuple[int, int, int], PassTrace]:
+        """The passes that are wanted, in each iteration: by step, place and iteration."""
         traces: dict[tuple[int, int, int], PassTrace] = {}
         order = (
             (number, place, iteration)
@@ -137,7 +131,7 @@ class RecordedPass:
 
     def trace(self, iteration: int) -> PassTrace:
         """One iteration of it."""
-        return self.recording.trace(self.step, self.place, iteration)
+        return self.recording.traces[self.step, self.place, iteration]
 
     def moves(self, _: int) -> None:
         """None, since no shift is proven."""

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.cache.access import I64
 from gpgpu_legacy.cache.caches import Cache, Policy
 from gpgpu_legacy.lower.numba_code import inlined, native
 
@@ -53,7 +54,7 @@ def set_of(line: int, sets: int, mask: int) -> Any:
 
 @inlined
 def touch(  # noqa: PLR0917
-    entries: NDArray[np.int64],
+    entries: I64,
     row: int,
     line: int,
     policy: int,
@@ -90,7 +91,7 @@ def touch(  # noqa: PLR0917
 # Ways are moved one by one, with an early exit from the loop. Copies of a block would be read as
 # vectors right after they were written one by one, and processors stall on that.
 @inlined
-def _use(entries: NDArray[np.int64], at: int, line: int, dirty: int) -> Any:
+def _use(entries: I64, at: int, line: int, dirty: int) -> Any:
     """Move a line to the front of its set, filling it in on a miss; returns like `touch`.
 
     With FIFO it is for misses alone.
@@ -110,7 +111,7 @@ def _use(entries: NDArray[np.int64], at: int, line: int, dirty: int) -> Any:
 
 @native
 def _follow(  # noqa: PLR0917
-    entries: NDArray[np.int64],
+    entries: I64,
     at: int,
     line: int,
     policy: int,
@@ -152,7 +153,7 @@ def _follow(  # noqa: PLR0917
 
 
 @native
-def turn_away(entries: NDArray[np.int64], at: int, way: int) -> None:
+def turn_away(entries: I64, at: int, way: int) -> None:
     """Order a row of pseudo-LRU after a use of the entry in that way, which comes to way 0."""
     ways = entries.shape[1]
     tree = ways & -ways
@@ -191,7 +192,7 @@ class Level(NamedTuple):
     `set_of`. granule_shift: log2 of the trace's lines in a line of this cache.
     """
 
-    entries: NDArray[np.int64]
+    entries: I64
     state: NDArray[np.uint64]
     policy: int
     sets: int

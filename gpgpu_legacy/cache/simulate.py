@@ -7,7 +7,7 @@ proven to repeat earlier ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import (
     DEFAULT_ACCESS,
+    I64,
     NO_ACCESS,
     QUAD,
     Access,
@@ -25,7 +26,7 @@ from gpgpu_legacy.cache.access import (
     Step,
 )
 from gpgpu_legacy.cache.caches import Memory
-from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, I64, MISSES, USES, Caches
+from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES, Caches
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.cache.recorded import Replay
@@ -161,8 +162,8 @@ class LevelTally:
 
 
 @frozen
-class Simulated:
-    """The outcome of a trace.
+class Simulated(RegionTally):
+    """The outcome of a trace: of all its regions together, and of each.
 
     iterations: of all steps. `iterations_repeated` of them were proven to repeat others, and their
     counts multiplied. of_inputs: as of the trace.
@@ -179,14 +180,6 @@ class Simulated:
         return self.iterations_simulated + self.iterations_repeated
 
     @property
-    def accesses(self) -> int:
-        return sum(tally.accesses for tally in self.regions)
-
-    @property
-    def hits(self) -> int:
-        return sum(tally.hits for tally in self.regions)
-
-    @property
     def misses(self) -> int:
         return self.accesses - self.hits
 
@@ -194,18 +187,6 @@ class Simulated:
     def hit_ratio(self) -> float:
         """Hits over accesses; 0 without accesses."""
         return self.hits / self.accesses if self.accesses else 0.0
-
-    @property
-    def bytes_requested(self) -> int:
-        return sum(tally.bytes_requested for tally in self.regions)
-
-    @property
-    def bytes_from_memory(self) -> int:
-        return sum(tally.bytes_from_memory for tally in self.regions)
-
-    @property
-    def bytes_to_memory(self) -> int:
-        return sum(tally.bytes_to_memory for tally in self.regions)
 
 
 def simulate(
@@ -326,11 +307,15 @@ class _Run:
             LevelTally(uses - absent - misses, misses),
             LevelTally(uses_2 - misses_2, misses_2),
         )
+        regions = tuple(
+            _tally(caches, number, region, int(dirty[number]))
+            for number, region in enumerate(caches.trace.regions)
+        )
+        numbers = zip([0] * 7, *(astuple(tally)[1:] for tally in regions), strict=True)
+        whole = RegionTally(caches.trace.name, *map(sum, numbers))
         return Simulated(
-            regions=tuple(
-                _tally(caches, number, region, int(dirty[number]))
-                for number, region in enumerate(caches.trace.regions)
-            ),
+            **asdict(whole),
+            regions=regions,
             levels=levels[: len(caches.levels)],
             iterations_simulated=self.iterations_simulated,
             iterations_repeated=self.iterations_repeated,
@@ -473,7 +458,7 @@ class _FragmentCounter:
         ]
         if not drawn:
             raise InputError(f"{plan.name} draws no fragments, so there is nothing to map")
-        self.quads, self.counted = access.quads, 0
+        self.lanes, self.counted = access.lanes, 0
         self.pass_: PassTrace | None = None
         width, height = self.size = drawn[-1].width, drawn[-1].height
         require_memory(
@@ -481,11 +466,12 @@ class _FragmentCounter:
             f"a heat map of {width * height} fragments",
             "map a smaller plan",
         )
-        side = 2 if self.quads else 1
-        places = access.raster.positions(width, height, quads=self.quads)
+        quads = access.quads
+        side = 2 if quads else 1
+        places = access.raster.positions(width, height, quads=quads)
         self.xs, self.ys = (side * along for along in places)
         # With a margin for the fragments of a quad outside the rectangle.
-        self.reads, self.hits = np.zeros((2, height + self.quads, width + self.quads), np.int64)
+        self.reads, self.hits = np.zeros((2, height + quads, width + quads), np.int64)
 
     def add(self, pass_: PassTrace, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
         """Count the reads of a chunk, whose rows come after those of the pass's earlier chunks."""
@@ -494,11 +480,10 @@ class _FragmentCounter:
         first = self.counted if pass_ is self.pass_ else 0
         self.pass_, self.counted = pass_, first + len(chunk.lines) * chunk.together
         ys, xs = self.ys[first : self.counted], self.xs[first : self.counted]
-        lanes = len(QUAD) if self.quads else 1
         reads = (chunk.lines != NO_ACCESS) & (chunk.kinds % 2 == 0)
         for counts, counted in (self.reads, reads), (self.hits, reads & (hits > 0)):
-            of_turns = counted.reshape(len(reads), -1, chunk.together, lanes).sum(axis=1)
-            for (right, up), number in zip(QUAD, of_turns.reshape(-1, lanes).T, strict=False):
+            of_turns = counted.reshape(len(reads), -1, chunk.together, self.lanes).sum(axis=1)
+            for (right, up), number in zip(QUAD, of_turns.reshape(-1, self.lanes).T, strict=False):
                 counts[ys + up, xs + right] += number  # no two of these places are the same
 
     def heat_map(self) -> HeatMap:

@@ -15,9 +15,8 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.access import LINEAR, Access, MemoryRegion, lay_out
+from gpgpu_legacy.cache.access import I64, LINEAR, Access, MemoryRegion, lay_out
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
@@ -31,8 +30,6 @@ from gpgpu_legacy.plan.textures import (
     Wrap,
     constant_rect,
 )
-
-I64 = NDArray[np.int64]
 
 _MOST_REGIONS = 1 << 14  # so that an int16 holds twice the number
 

@@ -27,7 +27,6 @@ from gpgpu_legacy.present.grid import (
     as_latex,
     as_markdown,
     as_text,
-    is_numeric,
     plain,
 )
 from gpgpu_legacy.runtime.executor import reference
@@ -111,7 +110,11 @@ def _contents(size: int, block: int, times: Bench | None) -> dict[str, Write]:
     sections = [
         *(by_id[name] for name in SECTIONS),
         *(
-            PageSection("measured-here", "Measured here", _measured(grid))
+            PageSection(
+                "measured-here",
+                "Measured here",
+                rendered("sections/measured-here.html.j2", grid=grid, plain=plain),
+            )
             for grid in (times.grids()[:1] if times else ())
         ),
         PageSection(
@@ -151,9 +154,3 @@ def _here(size: int, block: int, times: Bench | None) -> list[Time]:
         as_record(Time, one, method=one.plan, device=here, size=size, on=one.device, file=file)
         for one in times.results
     ]
-
-
-def _measured(grid: Grid) -> str:
-    """A table, as HTML."""
-    numeric = list(map(is_numeric, zip(*grid.rows, strict=True)))
-    return rendered("sections/measured-here.html.j2", grid=grid, numeric=numeric, plain=plain)

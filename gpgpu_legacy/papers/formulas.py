@@ -80,7 +80,7 @@ class CheckedTable(Record):
     @property
     def published(self) -> PublishedTable:
         """The table as it is published."""
-        return next(t for paper in papers() for t in paper.tables if t.id == self.id)
+        return {t.id: t for paper in papers() for t in paper.tables}[self.id]
 
 
 class MethodCost(Record):

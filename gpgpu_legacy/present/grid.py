@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -57,6 +57,16 @@ class Grid:
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
         return grids_html([self])
+
+    @property
+    def columns(self) -> list[tuple[Entry, ...]]:
+        """The entries below each head."""
+        return [*zip(*self.rows, strict=True)] or [()] * len(self.heads)
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether each column holds only numbers and gaps, and is therefore aligned right."""
+        return [*map(_is_numeric, self.columns)]
 
 
 def not_run_grids(cases: Iterable[tuple[str, str]]) -> list[Grid]:
@@ -132,8 +142,7 @@ def plain(entry: Entry) -> str:
     return entry.text if isinstance(entry, Numeral) else entry
 
 
-def is_numeric(column: Iterable[Entry]) -> bool:
-    """Whether a column holds only numbers and gaps, and is therefore aligned to the right."""
+def _is_numeric(column: Iterable[Entry]) -> bool:
     return {
         isinstance(entry, int | float | Numeral) and not isinstance(entry, bool)
         for entry in column
@@ -148,8 +157,7 @@ def as_markdown(grids: list[Grid]) -> str:
     """GitHub's pipe tables, captions in bold above, notes below."""
     lines = []
     for grid in grids:
-        columns = zip(*grid.rows, strict=True)
-        rules = ["---:" if is_numeric(column) else "---" for column in columns]
+        rules = ["---:" if is_numeric else "---" for is_numeric in grid.numeric]
         lines += [f"**{grid.caption}**", "", _pipes(grid.heads), _pipes(rules)]
         lines += [_pipes(map(plain, row)) for row in grid.rows]
         lines += [*(f"\n{note}" for note in grid.notes), ""]
@@ -186,8 +194,7 @@ def as_latex(grids: list[Grid]) -> str:
     """A `table` environment for each table, with the rules of booktabs."""
     lines = []
     for grid in grids:
-        columns = zip(*grid.rows, strict=True)
-        layout = "".join("r" if is_numeric(column) else "l" for column in columns)
+        layout = "".join("r" if is_numeric else "l" for is_numeric in grid.numeric)
         lines += [
             r"\begin{table}",
             rf"\caption{{{_escape(grid.caption)}}}",
@@ -255,9 +262,7 @@ def grids_html(grids: Iterable[Grid]) -> str:
 
 
 def _grid_html(grid: Grid) -> str:
-    aligned = [
-        "right" if is_numeric(column) else "left" for column in zip(*grid.rows, strict=True)
-    ] or ["left"] * len(grid.heads)
+    aligned = ["right" if is_numeric else "left" for is_numeric in grid.numeric]
 
     def line(tag: str, entries: Iterable[Entry]) -> str:
         cells = zip(entries, aligned, strict=True)
@@ -316,10 +321,10 @@ def _print_grid(grid: Grid, console: Console) -> None:
         for line in lines:
             console.print(line, style=style, markup=False, soft_wrap=True)
 
-    width, entries = console.width, [*zip(*grid.rows, strict=True)] or [()] * len(grid.heads)
+    width = console.width
     columns = [
-        _Column((head, *map(plain, column)), "right" if is_numeric(column) else "left")
-        for head, column in zip(grid.heads, entries, strict=True)
+        _Column((head, *map(plain, column)), "right" if is_numeric else "left")
+        for head, column, is_numeric in zip(grid.heads, grid.columns, grid.numeric, strict=True)
     ]
     same = [c for c in columns if len(c.texts) > 2 and len({*c.texts[1:]}) == 1]
     if grid.caption:
@@ -381,14 +386,19 @@ def wrap(text: str, width: int) -> list[str]:
     return [part for line in text.split("\n") for part in fill(_parts(line), width)]
 
 
-def fill(parts: Sequence[str], width: int) -> list[str]:
-    """Lines of at most that width with the parts in a row; only a long formula is broken."""
+def fill(
+    parts: Sequence[str], width: float, length: Callable[[str], float] = cell_len
+) -> list[str]:
+    """Lines of at most that width with the parts in a row; only a long formula is broken.
+
+    length: of a text, in the unit of the width.
+    """
     lines: list[str] = []
     for part in parts:
-        if lines and cell_len(f"{lines[-1]} {part}") <= width:
+        if lines and length(f"{lines[-1]} {part}") <= width:
             lines[-1] += f" {part}"
-        elif cell_len(part) > max(width, _LONG) and len(words := part.split(" ")) > 1:
-            lines += fill(words, width)
+        elif length(part) > max(width, _LONG) and len(words := part.split(" ")) > 1:
+            lines += fill(words, width, length)
         else:
             lines.append(part)
     return lines

@@ -82,20 +82,6 @@ def draw_line(
     draw.text((left, y), text.translate(_TO_BYTES), fill=fill, font=_load(font))
 
 
-def wrap(text: str, font: Font, width: int) -> list[str]:
-    """Break a text at spaces into lines of at most `width` pixels.
-
-    A word that is wider than that has a line of its own.
-    """
-    lines: list[str] = []
-    for word in text.split():
-        if lines and font.width(f"{lines[-1]} {word}") <= width:
-            lines[-1] = f"{lines[-1]} {word}"
-        else:
-            lines.append(word)
-    return lines
-
-
 MARGIN = 16
 """Pixels around a picture."""
 

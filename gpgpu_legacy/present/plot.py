@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from math import ceil, floor, inf, isfinite, log10
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gpgpu_legacy.errors import InputError, reason_of
 from gpgpu_legacy.files import Write, check_writable, write_whole
+from gpgpu_legacy.present.grid import fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -225,17 +226,14 @@ def label_lines(axes: Axes) -> None:
 
 def lines_of(text: str, width_inches: float, points: float) -> list[str]:
     """A text broken into lines of at most that width; a word that is wider is cut."""
-    lines = [""]
+    length = partial(_inches, points=points)
+    words = []
     for word in text.split():
-        longer = f"{lines[-1]} {word}".lstrip()
-        if _inches(longer, points) <= width_inches:
-            lines[-1] = longer
-            continue
         short = word
-        while _inches(short, points) > width_inches:
-            short = f"{short[: int(len(short) * width_inches / _inches(short, points)) - 1]}…"
-        lines.append(short)
-    return [line for line in lines if line]
+        while (inches := length(short)) > width_inches:
+            short = f"{short[: int(len(short) * width_inches / inches) - 1]}…"
+        words.append(short)
+    return fill(words, width_inches, length)
 
 
 def _inches(text: str, points: float) -> float:
@@ -243,8 +241,6 @@ def _inches(text: str, points: float) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    if not text:
-        return 0.0
     font = FontProperties(weight="bold", size=points)
     width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return float(width) / _POINTS

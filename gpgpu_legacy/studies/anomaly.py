@@ -230,8 +230,8 @@ class Anomaly(Result):
         times.set_xlabel("n of the n×n matrices, evenly spaced")
         figure.align_ylabels()
         more = f" The tables have {len(others)} other cases." if others else ""
-        jumps = listed([outlier.size for outlier in model.outliers]) or "no size"
-        simulated = listed([row.size for row in rows if row.is_outlier]) or "no size"
+        jumps = separated([outlier.size for outlier in model.outliers]) or "no size"
+        simulated = separated([row.size for row in rows if row.is_outlier]) or "no size"
         save_figure(
             figure,
             path,
@@ -242,7 +242,7 @@ class Anomaly(Result):
         )
 
 
-def listed(sizes: Sequence[int]) -> str:
+def separated(sizes: Sequence[int]) -> str:
     """Sizes as text, separated by commas."""
     return ", ".join(map(str, sizes))
 
@@ -315,7 +315,7 @@ def _cases(models: Sequence[Model]) -> Grid:
     rows = tuple(
         (
             model.case.name,
-            listed([row.size for row in model.published if row.is_outlier]) or None,
+            separated([row.size for row in model.published if row.is_outlier]) or None,
             model.missed,
             model.false_alarms,
             *(row.misses for row, _ in model.outlying),
@@ -394,7 +394,7 @@ def _sizes(model: Model) -> Grid:
     )
     times = "No times are published at the sizes of the fit, so there are no miss penalties."
     if model.penalties is not None:
-        times = f"Fitted to the published times at n = {listed(model.penalties.sizes)} alone."
+        times = f"Fitted to the published times at n = {separated(model.penalties.sizes)} alone."
         if model.penalties.miss_ns is None:
             times += (
                 " The misses at these sizes are the same, so no miss penalty can be fitted: "
@@ -404,7 +404,7 @@ def _sizes(model: Model) -> Grid:
         points, freedom = model.support.points, model.support.degrees_of_freedom
         times += (
             f" These have {len(points)} different numbers of misses "
-            f"({'; '.join(map(listed, points))}): {freedom} degrees of freedom. "
+            f"({'; '.join(map(separated, points))}): {freedom} degrees of freedom. "
         ) + (
             "So many points test the model."
             if freedom > 0

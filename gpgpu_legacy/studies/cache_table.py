@@ -146,8 +146,6 @@ def _simulate(budget: Budget, item: tuple[Products, TableCase]) -> TableRow | No
         TableRow,
         case,
         result,
-        reads=sum(tally.reads for tally in result.regions),
-        read_hits=sum(tally.read_hits for tally in result.regions),
         operand_bytes_requested=sum(tally.bytes_requested for tally in operands),
         operand_bytes_from_memory=sum(tally.bytes_from_memory for tally in operands),
     )

@@ -44,11 +44,11 @@ from gpgpu_legacy.plan.plan import FragmentPass, Pass
 from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.animation import film_of, png_of
 from gpgpu_legacy.present.colours import Colour
-from gpgpu_legacy.present.grid import Grid, Result
-from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
+from gpgpu_legacy.present.grid import Grid, fill
+from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.serial import Record, fields_of
-from gpgpu_legacy.studies.shared.operands import EXACT, ShownProduct, matrices_for
+from gpgpu_legacy.studies.shared.operands import EXACT, ShownFactors, ShownProduct, matrices_for
 
 METHOD = larson_mcallister
 
@@ -69,7 +69,7 @@ class Frame(Record):
     framebuffer: F32
 
 
-class PassByPass(Result):
+class PassByPass(ShownFactors):
     """A Larson-McAllister product, pass by pass.
 
     a, b: m×l and l×n float32. frames: one for each pass. corners: for each pass, the texture
@@ -77,16 +77,9 @@ class PassByPass(Result):
     the corner of texel (0, 0).
     """
 
-    a: F32
-    b: F32
     parameters: Mapping[str, Plain]
     frames: tuple[Frame, ...]
     corners: F32
-
-    @property
-    def sizes(self) -> str:
-        """The sizes of the operands, as text."""
-        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
     def plot(self, path: Path) -> None:
         """Write the picture as a .png, or the animation as a .gif."""
@@ -258,7 +251,7 @@ class _Page:
         count = len(self.shown.frames)
         numbers = range(count) if self.marked is None else [self.marked]
         width = self.centres[-1] + self.panel - self.panel // 2 + MARGIN
-        caption = wrap(self.caption(), Font.BODY, width - 2 * MARGIN)
+        caption = fill(self.caption().split(), width - 2 * MARGIN, Font.BODY.width)
         subtitle = MARGIN + _TITLE
         operands = subtitle + _BODY + 2 * SPACE + _BOLD + SPACE // 2
         heads = operands + self.operands_height + 3 * SPACE

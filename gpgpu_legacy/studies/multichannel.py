@@ -24,10 +24,10 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.colours import Colour
-from gpgpu_legacy.present.grid import Grid, Result
+from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.plot import INK, new_figure, save_figure
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.studies.shared.operands import EXACT, ShownProduct, matrices_for
+from gpgpu_legacy.studies.shared.operands import EXACT, ShownFactors, ShownProduct, matrices_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,23 +74,16 @@ class MultiplyAdd(NamedTuple):
         return tuple(text.translate(letters) for text in texts)
 
 
-class Multichannel(Result):
+class Multichannel(ShownFactors):
     """A multichannel product in one pass, and the trace of one of its fragments.
 
     a, b: X and Y. z: the product, float32. halves: the rows and columns of a quadrant of X, Y and
     Z, padding included. trace: of the fragment, with its instructions.
     """
 
-    a: F32
-    b: F32
     z: F32
     halves: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
     trace: Trace
-
-    @property
-    def sizes(self) -> str:
-        """The sizes of the operands, as text."""
-        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
     @property
     def multiply_adds(self) -> list[MultiplyAdd]:
@@ -165,20 +158,19 @@ def _text(texel: Sequence[float]) -> str:
 
 def demonstrate(
     executor: Executor,
-    p: PlanBuilder | None = None,
+    p: PlanBuilder,
     given: Mapping[str, ArrayLike] | None = None,
     seed: int | None = None,
     texel: tuple[int, int] | None = None,
 ) -> Multichannel:
     """Run hall-carr-hart-multi on an executor, and trace one of its fragments.
 
-    p: the builder of the product, of 1 to 8 rows and columns; by default 4×4. One pass computes the
-    whole sum, whatever its block. given: A and B. Without them they are random integers from 0 to
-    9, or the picture's own where these fit and there is no seed. texel: the fragment's x and y; by
-    default the second of row 0, if there is one. Raises InputError for other sizes, and for
-    parameters other than the sizes.
+    p: the builder of the product, of 1 to 8 rows and columns. One pass computes the whole sum,
+    whatever its block. given: A and B. Without them they are random integers from 0 to 9, or the
+    picture's own where these fit and there is no seed. texel: the fragment's x and y; by default
+    the second of row 0, if there is one. Raises InputError for other sizes, and for parameters
+    other than the sizes.
     """
-    p = p or METHOD.builder(n=len(DEMONSTRATION_X))
     own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
     operands = matrices_for(p, LARGEST, given, own, seed=seed, sample=_digits)
     sizes = {name: p.parameters[name] for name in ("m", "l", "n")}

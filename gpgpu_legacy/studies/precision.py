@@ -241,10 +241,10 @@ def methods() -> tuple[str, ...]:
     return tuple(algorithm.name for algorithm in products() if _drawn(algorithm.plan(n=1)))
 
 
-def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> list[PrecisionCase]:
+def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str]) -> list[PrecisionCase]:
     """The products to measure: each by method, texture format, arithmetic, data and size.
 
-    pipelines: builders of n×n products. arithmetics: by default all.
+    pipelines: builders of n×n products. arithmetics: all if empty.
     Fixed-point formats are measured with data of both kinds, unless the program reads wrong texels
     in any case; float formats with the data as it comes.
     Raises InputError for an unknown name, an algorithm that is not a product, and a method that
@@ -300,8 +300,8 @@ def operands(case: PrecisionCase, seed: int) -> tuple[F32, F32]:
 
 def measure(
     wanted: Sequence[PrecisionCase],
-    seed: int = 0,
-    progress: Callable[[str], object] = lambda _: None,
+    seed: int,
+    progress: Callable[[str], object],
 ) -> Precision:
     """The error of each case, in order. progress: called with a method's name before it runs."""
     measurements = []

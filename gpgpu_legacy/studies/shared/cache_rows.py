@@ -17,7 +17,7 @@ from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
 from gpgpu_legacy.cache.caches import parse_cache
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, listed
 from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, not_run_grids
 from gpgpu_legacy.present.plot import INK, check_count, new_figure, save_figure
@@ -257,7 +257,7 @@ class CacheTable(RecordedResult, kw_only=True):
         yield (
             f"{claimed}: compared with {BEFORE} at n = {self.size}, in {len(_settings(judged))} "
             "settings of cache, raster order, layout and fragments in flight "
-            f"({_series(numbers)}), of which both methods have the same. “At every b” means better "
+            f"({listed(numbers)}), of which both methods have the same. “At every b” means better "
             "at one b or more and worse at none."
         )
         for measure in Measure:
@@ -339,10 +339,10 @@ def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
         counts, totals = (Counter(setting.in_flight for setting in of) for of in (some, every))
         numbers = sorted(totals)
         of = [totals[number] for number in numbers]
-        held = _series(counts[number] for number in numbers)
+        held = listed(counts[number] for number in numbers)
         return (
-            f"{held} of {_series(of if len({*of}) > 1 else of[:1])} settings with "
-            f"{_series(numbers)} in flight"
+            f"{held} of {listed(of if len({*of}) > 1 else of[:1])} settings with "
+            f"{listed(numbers)} in flight"
         )
 
     def everywhere(judgement: Judgement) -> bool:
@@ -362,12 +362,6 @@ def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
 
 def _settings(judged: Iterable[Judgement]) -> set[Setting]:
     return {judgement.setting for judgement in judged}
-
-
-def _series(items: Iterable[int]) -> str:
-    """Items as people list them: 1, 2 and 3."""
-    *first, last = map(str, items)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 # Tables -------------------------------------------------------------------------------------------

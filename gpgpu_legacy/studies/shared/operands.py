@@ -18,12 +18,25 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.predict.auto import executor_for
+from gpgpu_legacy.present.grid import Result
 from gpgpu_legacy.runtime.machine import Machine
 
 R = TypeVar("R")
 
 EXACT = Machine(exact=True, denormals=False)
 """Pictures are the same on every machine: nothing is contracted or reordered."""
+
+
+class ShownFactors(Result):
+    """A product that a picture shows. a, b: the operands."""
+
+    a: F32
+    b: F32
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the operands, as text."""
+        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
 
 def matrices_for(
