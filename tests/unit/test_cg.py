@@ -310,7 +310,7 @@ def test_a_loop_that_may_end_early_is_compiled_in_time_that_grows_as_its_trips()
         program = compile_text(whole, "test.cg", CompilerOptions(defines={"N": trips}))
         seconds.append(process_time() - started)
         assert len(program.instructions) == 3 * int(trips) - 1
-    assert seconds[1] < 12 * seconds[0] + 0.5
+    assert seconds[1] < 24 * seconds[0] + 0.5
 
 
 @pytest.mark.parametrize(
