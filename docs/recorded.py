@@ -39,6 +39,9 @@ RECORDINGS = (
         "products-h200.json", "The same on one H200, at sizes that fill the last wave or do not"
     ),
     Recording("whole-h200.json", "Whole calls, from and to the host's memory, on one H200"),
+    Recording(
+        "filter-h200.json", "Whole calls of an image filter, 1920 × 1080, on the H200 and its host"
+    ),
     Recording("bench-cpu16.json", "Products on 16 cores, those of the H200's host"),
     Recording("bench-cpu.json", "Products on two cores, with AVX-512"),
     Recording("bench-cpu-avx2.json", "Products on two cores, with AVX2"),
