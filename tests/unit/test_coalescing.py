@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 import pytest
 from buffers import bindings, buffer
@@ -14,9 +15,7 @@ from hypothesis import strategies as st
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.coalescing import (
     CC1_1,
-    CC1_LEAST,
     FERMI,
-    RULES,
     CoalescingRule,
     Transactions,
     transactions,
@@ -32,10 +31,6 @@ TILED, MALI = "opengl-compute-tiled", "mali-sgemm"
 def of_method(name: str, shape: tuple[int, int, int], rule: CoalescingRule) -> Transactions:
     m, l, n = shape  # noqa: E741
     return transactions(find_product(name).plan(m=m, l=l, n=n), rule)
-
-
-def test_rules_are_found_by_name() -> None:
-    assert RULES == {"cc1.1": CC1_1, "cc1-least": CC1_LEAST, "fermi": FERMI}
 
 
 # What is refused ---------------------------------------------------------------------------------
@@ -129,47 +124,58 @@ SHAPES: list[tuple[str, Callable[[Place], Place]]] = [
 ]
 
 
-@settings(max_examples=40)
-@given(FACTORS, LOCALS, st.sampled_from(GUARDS), st.sampled_from(SHAPES))
-def test_transactions_thread_by_thread(
-    factors: tuple[int, int, int, int, int],
+class Access(NamedTuple):
+    """What every thread does. affine: declares p, with the constant `end`. guard, index: texts."""
+
+    local: tuple[int, int]
+    affine: str
+    end: int
+    guard: str
+    holds: Guard
+    index: str
+    place: Place
+
+
+def access(
+    factors: tuple[int, ...],
     local: tuple[int, int],
-    guarded: tuple[str, Guard],
-    shaped: tuple[str, Callable[[Place], Place]],
-) -> None:
-    """Affine addresses, and addresses that are not; guards that tear requests apart."""
+    guard: tuple[str, Guard],
+    shape: tuple[str, Callable[[Place], Place]],
+) -> Access:
     a, b, c, d, e = factors
     affine = f"int p = {a} * x + {b} * y + {c} * i + {d} * j + {e};"
-    body = f"{affine} if ({guarded[0]}) R[{shaped[0]}] = A[{e} + x];"
-    place = shaped[1](lambda i, j, x, y: a * x + b * y + c * i + d * j + e)
+    place = shape[1](lambda i, j, x, y: a * x + b * y + c * i + d * j + e)
+    return Access(local, affine, e, *guard, shape[0], place)
+
+
+ACCESSES = st.builds(access, FACTORS, LOCALS, st.sampled_from(GUARDS), st.sampled_from(SHAPES))
+
+
+@settings(max_examples=40)
+@given(ACCESSES)
+def test_transactions_thread_by_thread(of: Access) -> None:
+    """Affine addresses, and addresses that are not; guards that tear requests apart."""
+    body = f"{of.affine} if ({of.guard}) R[{of.index}] = A[{of.end} + x];"
     for rule, size, served in ((CC1_1, 16, cc1_1_global), (FERMI, 32, fermi_global)):
-        pass_ = dispatch(body, local)
+        pass_ = dispatch(body, of.local)
         result = transactions(plan_of(pass_), rule)
-        stored = [served(r) for r in requests(pass_, size, place, guarded[1])]
-        loaded = [served(r) for r in requests(pass_, size, lambda i, j, x, y: e + x, guarded[1])]
+        stored = [served(r) for r in requests(pass_, size, of.place, of.holds)]
+        loaded = [served(r) for r in requests(pass_, size, lambda i, j, x, y: of.end + x, of.holds)]
         assert result == Transactions(
             sum(map(len, loaded)), sum(map(len, stored)), sum(map(sum, loaded)),
             sum(map(sum, stored)),
         )  # fmt: skip
 
 
-@given(FACTORS, LOCALS, st.sampled_from(GUARDS), st.sampled_from(SHAPES))
-def test_bank_conflicts_thread_by_thread(
-    factors: tuple[int, int, int, int, int],
-    local: tuple[int, int],
-    guarded: tuple[str, Guard],
-    shaped: tuple[str, Callable[[Place], Place]],
-) -> None:
+@given(ACCESSES)
+def test_bank_conflicts_thread_by_thread(of: Access) -> None:
     """Stores under both rules, loads under Fermi's; the 9400M's loads are searched for below."""
-    a, b, c, d, e = factors
-    affine = f"int p = {a} * x + {b} * y + {c} * i + {d} * j + {e};"
-    place = shaped[1](lambda i, j, x, y: a * x + b * y + c * i + d * j + e)
-    store, load = f"S[{shaped[0]}] = 1.0;", f"float f = S[{shaped[0]}];"
-    for rule, size, access in ((CC1_1, 16, store), (FERMI, 32, store), (FERMI, 32, load)):
-        body = f"{affine} if ({guarded[0]}) {{ {access} }}"
-        pass_ = dispatch(body, local, declared="shared float S[8192];")
+    store, load = f"S[{of.index}] = 1.0;", f"float f = S[{of.index}];"
+    for rule, size, statement in ((CC1_1, 16, store), (FERMI, 32, store), (FERMI, 32, load)):
+        body = f"{of.affine} if ({of.guard}) {{ {statement} }}"
+        pass_ = dispatch(body, of.local, declared="shared float S[8192];")
         result = transactions(plan_of(pass_), rule)
-        made = list(requests(pass_, size, place, guarded[1]))
+        made = list(requests(pass_, size, of.place, of.holds))
         assert result.load_transactions == result.store_transactions == 0
         assert result.shared_requests == len(made)
         replays = [conflicts({word for _, word in request}, rule.banks) for request in made]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -170,19 +171,21 @@ def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
 EXACT = sorted(set(ARBFP) - scalar_machine.APPROXIMATE)
 
 
-def shown(text: Program, scene: Scene) -> list[np.ndarray]:
-    """What the machine draws. Adding 0 makes a -0 positive: _SAT leaves the sign of zero open."""
-    return [texels + np.float32(0) for texels in draw_scene(scene, text)]
+def drawn_and_expected(scene: Scene) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What the machine draws, and what a scalar one does.
+
+    Adding 0 makes a -0 positive: _SAT leaves the sign of zero open.
+    """
+    text = assemble(scene.text, name="random.fp")
+    drawn = draw_scene(scene, text), scalar_machine.run_all(text, scene)
+    return ((one + np.float32(0), other + np.float32(0)) for one, other in zip(*drawn, strict=True))
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER | ANY_FLOAT, EXACT))
 @settings(max_examples=40)
 def test_random_programs_of_the_whole_language_agree_with_it(scene: Scene) -> None:
-    text = assemble(scene.text, name="random.fp")
-    for result, expected in zip(
-        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
-    ):
-        assert_same_bits(result, expected + np.float32(0))
+    for result, expected in drawn_and_expected(scene):
+        assert_same_bits(result, expected)
 
 
 LOOKUPS = sorted(name for name, row in ARBFP.items() if row.form is Form.SAMPLE)
@@ -191,20 +194,14 @@ LOOKUPS = sorted(name for name, row in ARBFP.items() if row.form is Form.SAMPLE)
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, LOOKUPS, most=2))
 @settings(max_examples=30)
 def test_random_lookups_agree_with_it(scene: Scene) -> None:
-    text = assemble(scene.text, name="random.fp")
-    for result, expected in zip(
-        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
-    ):
-        assert_same_bits(result, expected + np.float32(0))
+    for result, expected in drawn_and_expected(scene):
+        assert_same_bits(result, expected)
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, sorted(scalar_machine.APPROXIMATE), most=1))
 @settings(max_examples=25)
 def test_random_approximations_agree_with_it_closely(scene: Scene) -> None:
-    text = assemble(scene.text, name="random.fp")
-    for result, expected in zip(
-        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
-    ):
+    for result, expected in drawn_and_expected(scene):
         np.testing.assert_allclose(result, expected, rtol=2e-6, atol=2e-7)
 
 
@@ -218,9 +215,6 @@ def test_random_approximations_agree_with_it_closely(scene: Scene) -> None:
 )
 @settings(max_examples=15)
 def test_random_fog_agrees_with_it_closely(scene: Scene, params: Vec4) -> None:
-    text = assemble(scene.text, name="random.fp")
     scene = replace(scene, state={**scene.state, "state.fog.params": params})
-    for result, expected in zip(
-        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
-    ):
+    for result, expected in drawn_and_expected(scene):
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)

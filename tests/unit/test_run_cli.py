@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from commands import Command
 
-from gpgpu_legacy import cli
-from gpgpu_legacy.api.command.frame import SECTIONS
+from gpgpu_legacy.api.command.frame import SECTIONS, STUDIES
 from gpgpu_legacy.runtime.executor import executors
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, RunResult
 
@@ -66,11 +66,18 @@ def test_doctor_says_what_executors_can_do(run: Command) -> None:
     assert "what it can do" in shown and "| count | instructions, lookups and bytes" in shown
 
 
-def test_the_files_of_commands_import_nothing_heavy() -> None:
-    files = {file for section in SECTIONS.values() for file in section.values() if file}
-    names = ", ".join(f"{cli.__name__}.{file}" for file in files)
-    code = f"import sys, {names}\nprint(*sys.modules)"
+@pytest.mark.parametrize(
+    ("room", "files", "heavy"),
+    [
+        ("cli", SECTIONS.values(), {"numpy", "PIL", "rich", "msgspec", "lark"}),
+        ("studies", [STUDIES], set()),
+    ],
+)
+def test_the_files_of_commands_import_nothing_heavy(
+    room: str, files: Iterable[dict[str, str]], heavy: set[str]
+) -> None:
+    modules = {f"gpgpu_legacy.{room}.{file}" for some in files for file in some.values() if file}
+    code = f"import sys, {', '.join(modules)}\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    heavy = {"numpy", "lark", "PIL", "sympy", "moderngl", "numba", "rich", "matplotlib", "msgspec"}
-    assert not heavy & loaded
+    everywhere = {"sympy", "moderngl", "numba", "llvmlite", "matplotlib"}
+    assert not (heavy | everywhere) & {*done.stdout.split()}

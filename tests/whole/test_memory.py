@@ -10,7 +10,6 @@ from threading import Barrier
 from time import sleep
 from types import SimpleNamespace
 
-import numpy as np
 import psutil
 import pytest
 
@@ -161,7 +160,6 @@ def test_the_estimate_of_a_plan_is_what_it_takes(
     code = PEAK.format(executor=executor, method=method, more=more)
     taken, estimated = map(int, in_child(code).split())
     assert taken / 1.4 < estimated < 1.4 * taken
-    assert np.isfinite(estimated)
 
 
 # Threads ---------------------------------------------------------------------------------------
