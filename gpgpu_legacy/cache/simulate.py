@@ -7,8 +7,9 @@ proven to repeat earlier ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -311,10 +312,11 @@ class _Run:
             _tally(caches, number, region, int(dirty[number]))
             for number, region in enumerate(caches.trace.regions)
         )
-        numbers = zip([0] * 7, *(astuple(tally)[1:] for tally in regions), strict=True)
-        whole = RegionTally(caches.trace.name, *map(sum, numbers))
+        _, *numbers = (field.name for field in fields(RegionTally))
+        sums: dict[str, Any] = {n: sum(getattr(tally, n) for tally in regions) for n in numbers}
         return Simulated(
-            **asdict(whole),
+            name=caches.trace.name,
+            **sums,
             regions=regions,
             levels=levels[: len(caches.levels)],
             iterations_simulated=self.iterations_simulated,

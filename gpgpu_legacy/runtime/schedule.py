@@ -338,14 +338,15 @@ class PieceCopies:
     """Copies of pieces of an array, in their order. Each waits until it may begin.
 
     A piece is a pass of the loop, and some of its rows an item. A counter behind those of the
-    pieces tells how many of them may begin.
+    pieces tells how many of them may begin. copied: the bytes of each piece.
     """
 
     def __init__(self, sizes: tuple[int, ...]) -> None:
-        """sizes: of the pieces, in bytes."""
+        """sizes: of the pieces, in bytes; what is behind their last whole row is not copied."""
         self._loop, count = schedule_code(), len(sizes)
         self._task: Task | None = None
         rows = np.array(sizes) // _ROW_BYTES
+        self.copied = [int(number) * _ROW_BYTES for number in rows]
         self._parts = -(-rows // _COPIED_ROWS)
         number = np.repeat(np.arange(count), self._parts)
         firsts = (np.cumsum(self._parts) - self._parts)[number]
@@ -380,7 +381,6 @@ class PieceCopies:
         """
         if self._task is not None:
             self._task.finish()  # an interrupt may have left it
-        self._pieces = pieces
         self._words[..., layout.MATRIX : layout.MATRIX_ROW] = [
             (target.ctypes.data, source.ctypes.data) for target, source in pieces
         ]
@@ -391,15 +391,8 @@ class PieceCopies:
     def _run(self) -> None:
         run_job(self._loop, self._header, self._members)
 
-    def begin(self, number: int) -> None:
-        """Let a piece be copied, after those before it."""
-        target, source = self._pieces[number]
-        rest = len(source) // _ROW_BYTES * _ROW_BYTES
-        target[rest:] = source[rest:]  # which are no whole row
-        self.allow(number + 1)
-
     def allow(self, count: int) -> None:
-        """Let the first `count` pieces be copied, but for what is behind their last whole row."""
+        """Let the first `count` pieces be copied."""
         self._ended[-1, 0] = count
 
     def has_ended(self, number: int) -> bool:

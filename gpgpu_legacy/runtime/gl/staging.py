@@ -114,12 +114,13 @@ class _Copies:
             self._wait(self._task.has_ended)
 
     def begin(self) -> None:
-        """Let the next piece be copied."""
-        if self._native:
-            self._native.begin(self.begun)
-        else:
-            np.copyto(*self._pieces[self.begun])
+        """Let the next piece be copied; this thread copies what threads leave."""
+        target, source = self._pieces[self.begun]
+        first = self._native.copied[self.begun] if self._native else 0
+        np.copyto(target[first:], source[first:])
         self.begun += 1
+        if self._native:
+            self._native.allow(self.begun)
 
     def end(self, number: int) -> None:
         """Return when a piece that has begun is copied."""
@@ -131,6 +132,8 @@ class _Copies:
         while not has_ended() and self._native:
             sleep(0)
             checks += 1
+            if self._task and self._task.has_ended():
+                self._task.finish()  # which raises its error
             if checks == _PATIENCE and self._task and self._task.cancel():
                 self._native = None  # all workers are busy
                 for pair in self._pieces[: self.begun]:
