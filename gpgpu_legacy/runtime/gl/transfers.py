@@ -127,19 +127,20 @@ class DeviceTransfers:
         texels from their texture to its spot.
         """
         self._context, self._store, self._load = context, store, load
-        self._matrices = {m.name: m for m in (*plan.operands, *plan.results)}
+        operands, results = _by_name(plan.operands), _by_name(plan.results)
         self.inputs, self.outputs = frozenset(inputs), frozenset(outputs)
         taken = self.inputs | self.outputs
         self._spots = {transfer: spot(transfer) for transfer in taken}
         self._staging = mapped_staging(context)
-        sizes = [self._matrices[transfer.matrix].size_bytes for transfer in taken]
+        moved = [operands[i.matrix] for i in inputs] + [results[o.matrix] for o in outputs]
+        sizes = [matrix.size_bytes for matrix in moved]
         self._matrix = context.buffer(max(sizes, default=_FLOAT_BYTES))
         self._in_matrix: str | None = None
         self._uniforms = UniformTable()
         self._packs = {
-            input_: self._record(_PACK, input_, (input_.rect.width, input_.rect.height))
+            input_: self._record(_PACK, input_, matrix, (input_.rect.width, input_.rect.height))
             for input_ in inputs
-            if not self._is_whole(input_)
+            if not self._spots[input_].is_whole(input_, matrix := operands[input_.matrix])
         }
         self._results = {
             name: [output for output in outputs if output.matrix == name]
@@ -147,10 +148,11 @@ class DeviceTransfers:
         }
         self._unpacks: dict[str, list[Dispatch]] = {}
         for name, parts in self._results.items():
-            size = (self._matrices[name].columns, self._matrices[name].rows)
-            if not self._is_whole(parts[-1]):
+            matrix = results[name]
+            size = (matrix.columns, matrix.rows)
+            if not self._spots[parts[-1]].is_whole(parts[-1], matrix):
                 self._unpacks[name] = [
-                    self._record(_UNPACK, output, size, first=number == 0)
+                    self._record(_UNPACK, output, matrix, size, first=number == 0)
                     for number, output in enumerate(parts)
                 ]
 
@@ -158,14 +160,17 @@ class DeviceTransfers:
         """Release what was allocated."""
         self._matrix.release()
 
-    def _is_whole(self, transfer: Transfer) -> bool:
-        return self._spots[transfer].is_whole(transfer, self._matrices[transfer.matrix])
-
     def _record(
-        self, text: str, transfer: Transfer, size: tuple[int, int], *, first: bool = False
+        self,
+        text: str,
+        transfer: Transfer,
+        matrix: Matrix,
+        size: tuple[int, int],
+        *,
+        first: bool = False,
     ) -> Dispatch:
         """size: of the invocations, across and up."""
-        spot, matrix = self._spots[transfer], self._matrices[transfer.matrix]
+        spot = self._spots[transfer]
         region, rect, packing = transfer.region, transfer.rect, transfer.packing
         missing = [(0, 0)] * (_MOST_CHANNELS - len(packing.offsets))
         rows = {
@@ -215,6 +220,10 @@ class DeviceTransfers:
             self._staging.fetch(results[name], source)
 
 
+def _by_name(matrices: Sequence[Matrix]) -> dict[str, Matrix]:
+    return {matrix.name: matrix for matrix in matrices}
+
+
 def movable(
     plan: Plan, context: GlContext, *, only_in: bool = False
 ) -> tuple[list[Transfer], list[Transfer]]:
@@ -224,10 +233,9 @@ def movable(
     """
     most = limit(context.info, "GL_MAX_SHADER_STORAGE_BLOCK_SIZE")
     groups = min(limit(context.info, "GL_MAX_COMPUTE_WORK_GROUP_COUNT", axis) for axis in range(2))
-    matrices = {m.name: m for m in (*plan.operands, *plan.results)}
 
-    def fits(transfer: Transfer) -> bool:
-        matrix, rect = matrices[transfer.matrix], transfer.rect
+    def fits(transfer: Transfer, matrix: Matrix) -> bool:
+        rect = transfer.rect
         longest = max(matrix.rows, matrix.columns, rect.width, rect.height)
         texel_bytes = _FLOAT_BYTES * len(transfer.packing.offsets) * rect.area
         return longest <= groups * SIDE and max(matrix.size_bytes, texel_bytes) <= most
@@ -235,7 +243,8 @@ def movable(
     def is_bits(transfer: Transfer) -> bool:
         return plan.texture(transfer.texture).format.is_float32
 
-    inputs = [i for i in plan.inputs if is_bits(i) and fits(i)]
-    outputs = [o for o in plan.outputs if (only_in or is_bits(o)) and fits(o)]
+    operands, results = _by_name(plan.operands), _by_name(plan.results)
+    inputs = [i for i in plan.inputs if is_bits(i) and fits(i, operands[i.matrix])]
+    outputs = [o for o in plan.outputs if (only_in or is_bits(o)) and fits(o, results[o.matrix])]
     by_host = {output.matrix for output in plan.outputs if output not in outputs}
     return inputs, [output for output in outputs if output.matrix not in by_host]
