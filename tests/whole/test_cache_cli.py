@@ -53,8 +53,8 @@ def test_what_memory_and_writes_are_is_passed_on(run_json: JsonCommand) -> None:
     assert [data["hits"], data["bytes_from_memory"]] == [result.hits, result.bytes_from_memory]
     assert [each["hits"] for each in data["levels"]] == [each.hits for each in result.levels]
     assert data["regions"] == [asdict(region) for region in result.regions]
-    assert data["allocate"] is True
-    assert (data["second_level"], data["per_texture"]) == ("1K,4way,64B", True)
+    assert data["allocate"] is data["per_texture"] is True
+    assert (data["cache"], data["second_level"]) == ("256,2way,32B,random", "1K,4way,64B")
     assert memory_bytes(result) == data["bytes_from_memory"] + data["bytes_to_memory"]
     assert data["plan"] == MULTI
     assert {"n": 16, "block": 4, "accumulate": "ping-pong"}.items() <= data["parameters"].items()
