@@ -33,7 +33,9 @@ from typing import (
 )
 
 import gpgpu_legacy
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.present.grid import as_markdown
+from gpgpu_legacy.serial import Spelled
 
 if TYPE_CHECKING:
     from gpgpu_legacy.isa.opcodes import Opcode
@@ -231,6 +233,8 @@ _PLAIN = {
     int: "whole number",
     float: "number",
     NoneType: "null",
+    Spelled: "number",
+    F32: "nested lists of numbers",
 }
 _MANY = {"text": "texts", "whole number": "whole numbers", "number": "numbers", "object": "objects"}
 
@@ -255,8 +259,9 @@ def _type_in_words(hint: Any) -> str:
         words = f"list of {len(parts)} {several}"
     elif origin in (tuple, list):
         one = _type_in_words(parts[0])
-        words = f"list of {_MANY.get(one) or one.replace('list', 'lists')}"
-    elif origin is not None and issubclass(origin, Mapping):
+        one = f"({one})" if " or " in one else _MANY.get(one) or one.replace("list", "lists")
+        words = f"list of {one}"
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
         words = f"object by name: {_type_in_words(parts[1])}"
     elif isinstance(hint, type) and issubclass(hint, Enum):
         words = " or ".join(f"`{member.value}`" for member in hint)
