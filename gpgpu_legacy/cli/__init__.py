@@ -111,7 +111,7 @@ def reported(error: Exception) -> tuple[int, str]:
                 near = [f"--{other}" for other in get_close_matches(name, known)]
                 problem = f"no such option --{name}"
                 problem += f", did you mean {' or '.join(near)}?" if near else "."
-                problem += f" A parameter has no dashes: {name}=…"
+                problem += f" A parameter has no dashes: {name.replace('-', '_')}=…"
             elif isinstance(error, click.MissingParameter) and error.param and context:
                 offered = [item.value for item in error.param.shell_complete(context, "")]
                 if any(offered) and len(offered) < FEW:

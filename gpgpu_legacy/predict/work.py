@@ -21,7 +21,6 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Compose, Constant, Element, Expression, constant
 from gpgpu_legacy.isa.kernel import applied
 from gpgpu_legacy.isa.opcodes import CostClass, Form
-from gpgpu_legacy.isa.program import ResultRegister
 from gpgpu_legacy.isa.statements import with_expressions
 from gpgpu_legacy.isa.types import Operator
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, UnfusedRepeat, fused_steps
@@ -306,11 +305,13 @@ class _WorkCounter:
     def _add_arithmetic(self, pass_: FragmentPass, lookups: Lookups, area: int) -> None:
         """Add the instructions of a pass.
 
-        All are counted, but only the components that anything uses: a compiler removes the others,
+        All are counted, but only the components that reach a target: a compiler removes the others,
         and the coordinates that step from texel to texel.
         """
+        channels = [self.plan.texture(target).format.channels for target in pass_.targets]
+        kept = channels if pass_.program.has_separate_colors else [max(channels)]
         known = tuple(not isinstance(look, DependentLookup) for look in lookups)
-        live = live_components(pass_.program, known)
+        live = live_components(pass_.program, known, tuple(kept))
         numbers = (executions(pass_.program, least=least) for least in (True, False))
         rows = zip(pass_.program.instructions, live, *numbers, strict=True)
         for instruction, components, least, most in rows:
@@ -319,21 +320,12 @@ class _WorkCounter:
                 self.work.most_branches += area * most
             fragments = area * least
             opcode = instruction.opcode
-            if isinstance(instruction.register, ResultRegister):
-                channels = self._channels(pass_, instruction.register)
-                components = tuple(c for c in components if c < channels)  # noqa: PLW2901
             if opcode.cost is CostClass.ARITHMETIC:
                 self.work.instructions += fragments
                 if opcode.form is Form.VECTOR:
                     self.work.dots += fragments * bool(components)
                 else:
                     self.work.components += fragments * len(components)
-
-    def _channels(self, pass_: FragmentPass, result: ResultRegister) -> int:
-        """The components of a result that its target keeps, or the widest of its targets."""
-        separate = pass_.program.has_separate_colors
-        targets = (pass_.targets[result.index],) if separate else pass_.targets
-        return max(self.plan.texture(target).format.channels for target in targets)
 
     def _add_tiles(
         self, content: Content, step: FusedPasses, at_once: float, *, fused: bool

@@ -104,6 +104,7 @@ def test_every_option_that_writes_is_known() -> None:
         ("fit mali-sgemm", "missing option '--chip'; see `gpgpu-legacy fit --help`"),
         ("runn", "there is no command runn; did you mean run?"),
         ("exec m --sise 3", "no such option --sise, did you mean --size or --passes? A parameter"),
+        ("fit m --largest-texture 9", "A parameter has no dashes: largest_texture=…; see"),
         ("run m --seed", "option '--seed' requires an argument; see"),
         ("chips a b", "got unexpected extra argument (b); see `gpgpu-legacy chips --help`"),
         ("run m --seed 1e3", "invalid value for '--seed': '1e3' is not a whole number; see"),

@@ -29,7 +29,7 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Repeat,
 )
-from gpgpu_legacy.plan.textures import R32F, Rect, TextureKind
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect, TextureKind
 from gpgpu_legacy.predict.model import memory_behind, predict, predict_passes, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction, Rates, TimeStage
 from gpgpu_legacy.predict.work import Work, count_work
@@ -240,6 +240,14 @@ FILL = program("MOV R0, 1;", "ADD R0, R0, 1;", "ADD R0, R0, 2;", "MOV result.col
 
 def filled(target: str, rect: Rect) -> FragmentPass:
     return FragmentPass(FILL, (), (target,), rect)
+
+
+def test_only_components_that_the_target_keeps_are_computed() -> None:
+    """Of the four instructions on 64 fragments; a driver removes the others."""
+    for form, kept in ((R32F, 1), (RGBA32F, 4)):
+        plan = show([filled("Q", Rect(0, 0, 8, 8))], texture("Q", 8, 8, form))
+        work = count_work(plan, Rates(RADEON.hardware))
+        assert (work.instructions, work.components) == (4 * 64, kept * 4 * 64)
 
 
 def test_each_pass_is_bound_by_its_own_unit() -> None:

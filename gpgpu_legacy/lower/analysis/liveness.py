@@ -34,10 +34,11 @@ Live = tuple[Components, ...]
 
 
 @lru_cache(maxsize=256)
-def live_components(program: Program, known: tuple[bool, ...]) -> Live:
+def live_components(program: Program, known: tuple[bool, ...], kept: tuple[int, ...] = ()) -> Live:
     """For each instruction the components of its result that reach the program's results.
 
-    known: for each lookup, whether its texel is known, so that it reads no coordinates.
+    known: for each lookup, whether its texel is known, so that it reads no coordinates. kept: for
+    each colour of the result, how many of its components are; all without it.
     A component is needed if a later needed instruction reads it before it is written again.
     Discards and branches count as results; the depth does not, since it is not used.
     """
@@ -46,6 +47,8 @@ def live_components(program: Program, known: tuple[bool, ...]) -> Live:
     def visit(step: Numbered, needed: Needed, *, ends: bool) -> Components:
         number, instruction = step
         components = _needed(instruction, needed, ends=ends)
+        if kept and isinstance(instruction.register, ResultRegister):
+            components = tuple(c for c in components if c < kept[instruction.register.index])
         if components and not folded.get(number, False):
             needed.update(*_read(instruction, components))
         return components
