@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_positive, described
+from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.memory import require_memory
 
 # Layouts -----------------------------------------------------------------------------------------
@@ -194,13 +196,30 @@ class Raster:
         if self.order in _QUARTERS:
             x, y = _along_curve(self.order, across, up)
             return x[part], y[part]
-        numbers = np.arange(*part.indices(across * up), dtype=np.int32)
         is_tiled = self.order is Order.TILED
-        wide, tall = (side // share for side in self.tile) if is_tiled else (across, up)
-        band, numbers = np.divmod(numbers, across * tall)
-        column, numbers = np.divmod(numbers, wide * np.minimum(tall, up - band * tall))
-        y, x = np.divmod(numbers, np.minimum(wide, across - column * wide))
-        return column * wide + x, band * tall + y
+        tile = (self.tile[0] // share, self.tile[1] // share) if is_tiled else (across, up)
+        if across * up > _MOST_KEPT:
+            return _in_tiles(tile, across, up, part)
+        x, y = _all_in_tiles(tile, across, up)
+        return x[part], y[part]
+
+
+def _in_tiles(tile: Side, across: int, up: int, part: slice) -> Positions:
+    """A part of the positions, tile by tile; tiles end at the right and the upper edge."""
+    wide, tall = tile
+    numbers = np.arange(*part.indices(across * up), dtype=np.int32)
+    band, numbers = np.divmod(numbers, across * tall)
+    column, numbers = np.divmod(numbers, wide * np.minimum(tall, up - band * tall))
+    y, x = np.divmod(numbers, np.minimum(wide, across - column * wide))
+    return column * wide + x, band * tall + y
+
+
+_MOST_KEPT = 1 << 22  # 32 MB
+
+
+@lru_cache(maxsize=2)  # a draw's and a copy's, which alternate
+def _all_in_tiles(tile: Side, across: int, up: int) -> Positions:
+    return _in_tiles(tile, across, up, slice(None))
 
 
 _QUARTERS = {
@@ -261,6 +280,25 @@ QUAD = ((0, 0), (1, 0), (0, 1), (1, 1))
 MOST_LINES = 1 << 20  # of a chunk: 8 MB
 
 
+class Tables(NamedTuple):
+    """Addresses: in slot s, fragment f accesses columns[x[f], s] + rows[y[f], s].
+
+    columns, rows: bytes, int64 [_, slots]. x, y: int32 [fragments], or [batches, fragments]. A
+    fragment whose x is NO_ACCESS has no access, and a sum of NO_ACCESS is none.
+    """
+
+    columns: I64
+    rows: I64
+    x: I32
+    y: I32
+
+
+def one_by_one(addresses: I64) -> Tables:
+    """The tables of fragments with these addresses, int64 [fragments, slots]."""
+    numbers = np.arange(len(addresses), dtype=np.int32)
+    return Tables(addresses, np.zeros((1, addresses.shape[1]), np.int64), numbers, 0 * numbers)
+
+
 @frozen
 class Access:
     """A texture layout and a raster order.
@@ -302,28 +340,34 @@ class Access:
         return max(1, MOST_LINES // slots // self.in_flight) * self.in_flight
 
     def chunks(
-        self, size: Side, kinds: Sequence[int], lines_of: Callable[[I32, I32], I64]
+        self,
+        size: Side,
+        kinds: Sequence[int],
+        line_bytes: int,
+        tables_of: Callable[[I32, I32], Tables],
     ) -> Iterator[Chunk]:
         """The accesses of a rectangle's fragments.
 
-        size: of the rectangle. kinds: of a fragment's slots, as of Chunk. lines_of: the lines that
-        fragments access, int64 [rows, lanes, slots], given their x and y [rows, lanes].
+        size: of the rectangle. kinds: of a fragment's slots, as of Chunk. tables_of: the addresses
+        of fragments by their x and y.
         """
-        (width, height), slots = size, len(kinds)
-        right, upper = np.array(QUAD[: self.lanes], np.int32).T
-        share, most = (2 if self.quads else 1), self.rows_of_chunk(slots * self.lanes)
+        (width, height), lanes, shift = size, self.lanes, line_bytes.bit_length() - 1
+        share, most = (2 if self.quads else 1), self.rows_of_chunk(len(kinds) * lanes)
+        right, upper = np.array(QUAD[:lanes], np.int32).T
         for first in range(0, -(-width // share) * -(-height // share), most):
             part = slice(first, first + most)
             xs, ys = self.raster.positions(width, height, part, quads=self.quads)
-            x, y = share * xs[:, None] + right, share * ys[:, None] + upper
-            lines = lines_of(np.minimum(x, width - 1), np.minimum(y, height - 1))
-            if self.quads:
-                lines[(x >= width) | (y >= height)] = NO_ACCESS
-            whole = len(lines) // self.in_flight * self.in_flight
-            for batches in np.split(lines, [whole]):  # the last one may be smaller
-                if len(batches):
-                    together = min(self.in_flight, len(batches))
-                    yield _in_turn(batches, np.array(kinds, np.int16), together)
+            x, y = (share * xs[:, None] + right).ravel(), (share * ys[:, None] + upper).ravel()
+            outside = (x >= width) | (y >= height)
+            columns, rows, x, y = tables_of(np.minimum(x, width - 1), np.minimum(y, height - 1))
+            x[outside] = NO_ACCESS
+            batch = self.in_flight * lanes
+            whole = len(x) // batch * batch
+            for some in (slice(whole), slice(whole, None)):  # the last batch may be smaller
+                shape = -1, min(batch, x[some].size)
+                if shape[1]:
+                    tables = Tables(columns, rows, x[some].reshape(shape), y[some].reshape(shape))
+                    yield _in_turn(tables, kinds, shift, lanes)
 
     def __str__(self) -> str:
         """The raster order and the layout, by name, and the number in flight."""
@@ -418,15 +462,37 @@ class Chunk:
     together: int = 1
 
 
-def _in_turn(lines: I64, kinds: NDArray[np.int16], together: int) -> Chunk:
-    """The chunk of fragments that come in batches. lines: int64 [rows, lanes, slots]."""
-    _, lanes, slots = lines.shape
-    turns = lines.reshape(-1, together, lanes, slots).transpose(0, 3, 1, 2)
-    rows = turns.reshape(len(turns), -1)
-    changes = (rows[1:] != rows[:-1]).any(axis=1)
-    starts = np.flatnonzero(np.concatenate([[True], changes, [True]]))
-    times = np.diff(starts).astype(np.int32)
-    return Chunk(rows[starts[:-1]], np.repeat(kinds, together * lanes), times, together)
+def _in_turn(tables: Tables, kinds: Sequence[int], shift: int, lanes: int) -> Chunk:
+    """The chunk of batches of fragments, of which each has its own x and y in the tables."""
+    batches, fragments = tables.x.shape
+    lines = np.empty((batches, len(kinds) * fragments), np.int64)
+    times = np.zeros(batches, np.int32)
+    rows = _fill(tables, shift, lines, times)
+    slots = np.repeat(np.array(kinds, np.int16), fragments)
+    return Chunk(lines[:rows], slots, times[:rows], fragments // lanes)
+
+
+@native
+def _fill(tables: Tables, shift: int, lines: I64, times: I32) -> int:
+    """Fill in a row for each batch that differs from the one before it; returns their number."""
+    columns, rows, x, y = tables
+    batches, fragments = x.shape
+    count = 0
+    for batch in range(batches):
+        same = count > 0
+        for f in range(fragments):
+            column, row = x[batch, f], y[batch, f]
+            for slot in range(columns.shape[1]):
+                line = NO_ACCESS
+                if column != NO_ACCESS:
+                    line = (columns[column, slot] + rows[row, slot]) >> shift
+                at = slot * fragments + f
+                lines[count, at] = line
+                same = same and lines[count - 1, at] == line
+        if not same:
+            count += 1
+        times[count - 1] += 1
+    return count
 
 
 @frozen

@@ -5,8 +5,8 @@ the same lines resident; hits and misses depend on nothing else, so the next rep
 outcome. It also leaves the same state: with LRU and pseudo-LRU the order afterwards is that of the
 row's last uses, which the next repetition reproduces; FIFO and random replacement change nothing on
 a hit; dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining
-repetitions have the same outcome. A row of a single access, if it fills lines, hits when it is
-repeated.
+repetitions have the same outcome. A single access, if it fills a line, hits when it is repeated: as
+a row, and within a row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class ChunkWork(NamedTuple):
     """A chunk, and the caches in which it is simulated. Its arrays are int64, except hits.
 
     lines: [rows, slots], as of Chunk. hits: as for OnMisses, if mapped; then no row is repeated.
-    kinds: [slots], the row of counts for each slot. last: [slots], room for the outcomes of a row.
+    kinds: [slots], the row of counts for each slot. last: [slots], room for the outcomes of a row's
+    write-throughs: whether they missed level 1 (1) and level 2 (2).
     counts: [kinds, 7]. starts, owners: the first line of each region in the order of addresses, and
     the region's number. first, second: the levels; the second is ignored unless there are two.
     allocate: whether writes fill lines. apart: whether each region has a cache of level 1.
@@ -65,22 +66,16 @@ def _back(work: ChunkWork, entry: int, level: Level) -> Any:
 
 
 @inlined
-def _again(work: ChunkWork, row: int, repetitions: int) -> None:
-    """Count repetitions of a row with the outcome of the last one, which filled nothing.
+def _again(work: ChunkWork, kind: int, outcome: int, repetitions: int) -> None:
+    """Count repetitions of an access that fills nothing. outcome: of a write-through, as in `last`.
 
-    Reads and allocating writes hit level 1. For slots that write through, `work.last` says whether
-    they missed level 1 (1) and level 2 (2).
+    Reads and allocating writes hit level 1.
     """
-    counts = work.counts
-    for slot in range(work.kinds.size):
-        kind = work.kinds[slot]
-        if work.lines[row, slot] < 0:
-            counts[kind, ABSENT] += repetitions
-        elif kind & 1 and not work.allocate:
-            counts[kind, MISSES] += repetitions * (work.last[slot] & 1)
-            if work.two:
-                counts[kind, USES_2] += repetitions
-                counts[kind, MISSES_2] += repetitions * (work.last[slot] >> 1)
+    if kind & 1 and not work.allocate:
+        work.counts[kind, MISSES] += repetitions * (outcome & 1)
+        if work.two:
+            work.counts[kind, USES_2] += repetitions
+            work.counts[kind, MISSES_2] += repetitions * (outcome >> 1)
 
 
 @inlined
@@ -117,6 +112,14 @@ def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
                 granule, kind = lines[row, slot], kinds[slot]
                 if granule < 0:
                     counts[kind, ABSENT] += 1
+                    continue
+                before = np.uint64(n - 1)
+                if n and lines[row, before] == granule and kinds[before] == kind:
+                    if kind & 1 and not work.allocate:
+                        last[slot] = last[before]
+                        _again(work, kind, last[slot], 1)
+                        if work.mapped:
+                            work.hits[row, slot] = work.hits[row, before]
                     continue
                 write = kind & 1
                 dirty = write & work.allocate
@@ -155,7 +158,11 @@ def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
                         counts[into, BACKS] += 1
             left -= 1
             if left and (width == 1 or fills == 0):
-                _again(work, at, left)
+                for n in range(width):
+                    if lines[row, n] < 0:
+                        counts[kinds[n], ABSENT] += left
+                    else:
+                        _again(work, kinds[n], last[n], left)
                 break
 
 

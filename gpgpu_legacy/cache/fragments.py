@@ -31,6 +31,8 @@ from gpgpu_legacy.cache.access import (
     AccessTrace,
     PassTrace,
     Step,
+    Tables,
+    one_by_one,
 )
 from gpgpu_legacy.cache.recorded import RecordedPass, Recording, Replay
 from gpgpu_legacy.cache.texel_accesses import (
@@ -122,7 +124,9 @@ class _DrawnPass:
         kinds = [touch.kind for touch in self.touches]
         return PassTrace(
             self.size[0] * self.size[1] * len(kinds),
-            lambda: self.access.chunks(self.size, kinds, self.lines(iteration)),
+            lambda: self.access.chunks(
+                self.size, kinds, self.line_bytes, self.tables_of(iteration)
+            ),
             self.size if self.draws else None,
         )
 
@@ -137,9 +141,8 @@ class _DrawnPass:
             moves.append((touch.kind // 2, across + up))
         return moves
 
-    def lines(self, iteration: int) -> Callable[[I32, I32], I64]:
-        """A function that gives the lines of fragments, by their x and y."""
-        shift = self.line_bytes.bit_length() - 1
+    def tables_of(self, iteration: int) -> Callable[[I32, I32], Tables]:
+        """A function that gives the addresses of fragments by their x and y."""
 
         def addresses(x: Any, y: Any) -> I64:
             at = x, y, iteration
@@ -147,10 +150,10 @@ class _DrawnPass:
             return np.stack(touched, axis=-1)
 
         if any(along.x and along.y for t in self.touches for along in (t.column, t.row)):
-            return lambda x, y: addresses(x, y) >> shift
-        across = addresses(np.arange(self.size[0]), 0)
-        up = addresses(0, np.arange(self.size[1])) - addresses(0, 0)
-        return lambda x, y: (across.take(x, axis=0) + up.take(y, axis=0)) >> shift
+            return lambda x, y: one_by_one(addresses(x, y))
+        columns = addresses(np.arange(self.size[0]), 0)
+        rows = addresses(0, np.arange(self.size[1])) - addresses(0, 0)
+        return lambda x, y: Tables(columns, rows, x, y)
 
 
 def _repeated(space: AddressSpace, pass_: Pass, count: int) -> tuple[_DrawnPass, ...]:

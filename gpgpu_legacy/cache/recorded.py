@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.cache.access import I64, NO_ACCESS, PassTrace
+from gpgpu_legacy.cache.access import I64, NO_ACCESS, PassTrace, one_by_one
 from gpgpu_legacy.cache.texel_accesses import AddressSpace
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.machine import (
@@ -82,7 +82,7 @@ class Recording:
             slice(first, first + size)
             for first, size in zip(corner, (drawn.height, drawn.width), strict=True)
         )
-        space, all_lines, kinds = self.space, list[I64](), list[int]()
+        space, addresses, kinds = self.space, list[I64](), list[int]()
 
         def add(name: str, *where: Any, writes: bool = False) -> None:
             """The accesses to a texture: rows, columns, and the mask of where it is accessed."""
@@ -91,12 +91,11 @@ class Recording:
                 return
             number, x_bytes, y_bytes = space.places[name]
             require_memory(
-                8 * mask.size * (2 * len(all_lines) + 4),
+                8 * mask.size * (2 * len(addresses) + 4),
                 f"the lookups of {mask.size} fragments that depend on data",
                 "simulate a smaller plan",
             )
-            lines = (x_bytes[columns] + y_bytes[rows]) // space.line_bytes
-            all_lines.append(np.where(mask, lines, NO_ACCESS))
+            addresses.append(np.where(mask, x_bytes[columns] + y_bytes[rows], NO_ACCESS))
             kinds.append(2 * number + writes)
 
         for side in area.sides:
@@ -111,12 +110,14 @@ class Recording:
             for writes in (False, True) if pass_.blend else (True,):
                 place = y + area.start + rect.y, x + area.left + rect.x
                 add(target, *place, np.True_, writes=writes)
-        lines = np.stack(all_lines, -1)
+        accessed = np.stack(addresses, -1)
         access = space.access.of_area(drawn.area)
         size = drawn.width, drawn.height
         return PassTrace(
-            int(np.count_nonzero(lines != NO_ACCESS)),
-            lambda: access.chunks(size, kinds, lambda x, y: lines[y, x]),
+            int(np.count_nonzero(accessed != NO_ACCESS)),
+            lambda: access.chunks(
+                size, kinds, space.line_bytes, lambda x, y: one_by_one(accessed[y, x])
+            ),
             size,
         )
 
