@@ -37,6 +37,28 @@ void main()
 """
 
 
+LOOKUPS = """#version 130
+in vec2 at;
+uniform sampler2D image;
+out vec4 c[3];
+void main()
+{
+    vec4 far = vec4(at * 2.0, 0.3, 2.0);
+    c[0] = vec4(texture2D(image, at, 1.0).r, texture2DProj(image, far.xyw).g,
+                texture2DProj(image, far).b, texture2DProj(image, far.xyw, -1.0).a);
+    c[1] = vec4(textureLod(image, at, 0.0).r, textureProjLod(image, far, 1.0).g,
+                textureOffset(image, at, ivec2(2, 1)).b, textureProjOffset(image, far, ivec2(1)).r);
+    c[2] = texelFetch(image, ivec2(at * vec2(15.0, 11.0)), 0) + texture(image, at.yx, 0.5);
+}
+"""
+
+
+@pytest.mark.gl
+def test_each_form_of_a_lookup_agrees_with_the_driver() -> None:
+    both = drawn(LOOKUPS)
+    assert both.apart().max() < 1e-4
+
+
 @pytest.mark.gl
 def test_derivatives_agree_with_the_driver() -> None:
     """Of what varies along one axis, so that the rows of a quad, and its columns, are alike."""

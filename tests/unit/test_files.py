@@ -76,20 +76,14 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, read: Callable[[Path]
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to("/dev/full")
-    (tmp_path / "circle").symlink_to("circle")
-    (tmp_path / "dangling").symlink_to("none/c.npy")
     before = names(tmp_path)
     for path, words in {
         tmp_path: "is a folder; give the name of a file",
         tmp_path / "pipe": "is a pipe",
-        tmp_path / "link": "is a device",
         Path("/dev/null"): "is a device; give the name of a file, or redirect",
         Path("/dev/stdout"): "is a stream",
         tmp_path / "none" / "c.npy": f"there is no folder {tmp_path / 'none'}; make it first",
-        tmp_path / "dangling": "there is no folder",
         tmp_path / "file" / "c.npy": "is a file; c.npy needs a folder",
-        tmp_path / "circle": "cannot be written: too many levels",
         tmp_path / ("x" * 300): "cannot be written: file name too long",
     }.items():
         refused(lambda path=path: check_writable(path), words)

@@ -191,6 +191,14 @@ def test_a_level_of_detail_that_is_given_takes_no_heed_of_slopes(
     np.testing.assert_allclose(shown, np.broadcast_to(lod, shown.shape), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("call", ["2D(i, p, 1.25)", "2DProj(i, vec3(p * 2.0, 2.0), 1.25)"])
+def test_a_bias_of_glsl_is_added_to_the_level(call: str) -> None:
+    text = "uniform sampler2D i; void main() {{ vec2 p = gl_FragCoord.xy / vec2(8.0, 4.0); {} }}"
+    shader = compile_text(text.format(f"gl_FragColor = texture{call};"), "bias")
+    image = levels_image(8, 4, Sampler(TRILINEAR, Wrap.REPEAT, Wrap.REPEAT))
+    assert (draw(shader, SIZE, textures={0: image})[..., 0] == 1.25).all()
+
+
 SLOPES_OF = {
     "glsl": "uniform sampler2D i; void main() { vec2 p = gl_FragCoord.xy; gl_FragColor = "
     "texture2DGradARB(i, p * 0.7, vec2(0.25, 0.0), vec2(0.0, p.x * 0.5)); }",

@@ -172,12 +172,9 @@ CORNER = Rect(0, 0, 1, 1)
         (drawn(attributes=(AttributeCorners(AttributeKind.TEXCOORD, LEVEL),)), "texcoord"),
         (drawn(attributes=(AttributeCorners(AttributeKind.COLOR, LEVEL),) * 2), "color twice"),
         (drawn(attributes=(AttributeCorners(AttributeKind.FOGCOORD, INFINITE),)), "not finite"),
-        (drawn(texcoords=(Texcoords(6, INFINITE),)), "set 6"),
         (Repeat(-1, ()), "a Repeat of -1 iterations"),
         (Repeat(1, (Repeat(1, ()),)), "a Repeat contains a Repeat"),
-        (Repeat(0, (moved(Table((1,)), 0, 1, 1),)), "1 values in a Repeat of 0"),
         (given_local(Table((1.0,))), "outside of a Repeat"),
-        (moved(0, 0, 4, 3), "outside of a Repeat"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_step(step: Any, words: str) -> None:
@@ -223,9 +220,7 @@ void main() { if (b && int(gl_GlobalInvocationID.x) < n && u > 0u) R[0] = 1.0; }
     [
         ({}, Table((1, 0, 1)), "0 by 1 work groups"),
         ({"n": Table((1, 2.5, 3))}, 1, "is 2.5"),
-        ({"n": 2**31}, 1, "uniform n of the dispatch of k"),
-        ({"n": Table((0, -(2**31) - 1, 0))}, 1, "uniform n of"),
-        ({"n": NAN}, 1, "uniform n of"),
+        ({"n": Table((0, -(2**31) - 1, 0))}, 1, "uniform n of the dispatch of k"),
         ({"u": -1}, 1, "uniform u of"),
         ({"b": 2.0}, 1, "uniform b of"),
         ({}, Affine(3, -1), None),
