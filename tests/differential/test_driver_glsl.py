@@ -56,7 +56,7 @@ void main()
 @pytest.mark.gl
 def test_each_form_of_a_lookup_agrees_with_the_driver() -> None:
     both = drawn(LOOKUPS)
-    assert both.apart().max() < 1e-4
+    assert both.apart().max() < 1e-3  # GPUs weigh texels in steps of 1 / 256
 
 
 @pytest.mark.gl
