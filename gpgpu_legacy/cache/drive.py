@@ -31,6 +31,9 @@ USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
 level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
 
 
+_NO, _YES = np.int64(0), np.int64(1)  # numba would compile a function again for each literal
+
+
 class ChunkWork(NamedTuple):
     """A chunk, and the caches in which it is simulated. Its arrays are int64, except hits.
 
@@ -61,8 +64,10 @@ class ChunkWork(NamedTuple):
 def _back(work: ChunkWork, entry: int, level: Level) -> Any:
     """The kind under which a line written back counts: a write of the region where it begins."""
     granule = (entry >> 1) << level.granule_shift
-    place = int(np.searchsorted(work.starts, granule, side="right")) - 1
-    return 2 * work.owners[max(place, 0)] + 1
+    place = work.starts.size - 1
+    while place > 0 and work.starts[place] > granule:
+        place -= 1
+    return 2 * work.owners[place] + 1
 
 
 @inlined
@@ -82,7 +87,7 @@ def _again(work: ChunkWork, kind: int, outcome: int, repetitions: int) -> None:
 def _below(work: ChunkWork, granule: int, kind: int, fill: int, dirty: int) -> Any:
     """Look up a line in level 2; returns 1 on a miss, else 0."""
     counts = work.counts
-    outcome = look(work.second, 0, granule, fill, dirty, work.second.policy)
+    outcome = look(work.second, _NO, granule, fill, dirty, work.second.policy)
     counts[kind, USES_2] += 1
     if outcome == HIT:
         return 0
@@ -117,7 +122,7 @@ def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
                 if n and lines[row, before] == granule and kinds[before] == kind:
                     if kind & 1 and not work.allocate:
                         last[slot] = last[before]
-                        _again(work, kind, last[slot], 1)
+                        _again(work, kind, last[slot], _YES)
                         if work.mapped:
                             work.hits[row, slot] = work.hits[row, before]
                     continue
@@ -145,7 +150,7 @@ def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
                 elif not missed:
                     continue
                 if two:
-                    below = _below(work, granule, kind, fill, 0)
+                    below = _below(work, granule, kind, fill, _NO)
                     if not fill:
                         last[slot] += 2 * below
                 elif fill:
@@ -153,7 +158,7 @@ def drive(work: ChunkWork, times: I32) -> None:  # noqa: PLR0912, PLR0915
                 if outcome >= 0 and outcome & 1:
                     into = _back(work, outcome, first)
                     if two:
-                        _below(work, (outcome >> 1) << shift, into, 1, 1)
+                        _below(work, (outcome >> 1) << shift, into, _YES, _YES)
                     else:
                         counts[into, BACKS] += 1
             left -= 1
