@@ -16,7 +16,7 @@ from gpgpu_legacy.isa.expressions import Place, PlanePart
 from gpgpu_legacy.isa.program import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.expand import at_iteration, corners_at
-from gpgpu_legacy.plan.interpolation import is_planar
+from gpgpu_legacy.plan.interpolation import is_planar, slopes
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
@@ -108,8 +108,9 @@ def _plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
     if corners is None:
         return np.broadcast_to(default, (count, 3, 4))
     rect = constant_rect(pass_.rect)
-    origin, right, _, top = (vector_values(corner, count) for corner in corners)
-    planes = np.stack([origin, (right - origin) / rect.width, (top - origin) / rect.height], axis=1)
+    a, b, c, d = (vector_values(corner, count) for corner in corners)
+    dx, _, dy, _ = slopes(a, b, c, d, (rect.width, rect.height))
+    planes = np.stack([a, dx, dy], axis=1)
     if attribute.kind is AttributeKind.FOGCOORD:
         planes[:, :, 1:] = default[:, 1:]
     return planes + 0.0  # a -0 becomes 0
