@@ -31,6 +31,7 @@ from gpgpu_legacy.lower.fused.content import Content, group_content, live_segmen
 from gpgpu_legacy.lower.groups.shape import Multiprocessors, group_shape
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
 from gpgpu_legacy.plan.expand import with_textures, without_tables
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -308,10 +309,11 @@ class _WorkCounter:
         All are counted, but only the components that reach a target: a compiler removes the others,
         and the coordinates that step from texel to texel.
         """
+        reads_alpha = pass_.alpha_test is not None or pass_.blend not in (None, ADD)
         channels = [self.plan.texture(target).format.channels for target in pass_.targets]
         kept = channels if pass_.program.has_separate_colors else [max(channels)]
         known = tuple(not isinstance(look, DependentLookup) for look in lookups)
-        live = live_components(pass_.program, known, tuple(kept))
+        live = live_components(pass_.program, known, () if reads_alpha else tuple(kept))
         numbers = (executions(pass_.program, least=least) for least in (True, False))
         rows = zip(pass_.program.instructions, live, *numbers, strict=True)
         for instruction, components, least, most in rows:
