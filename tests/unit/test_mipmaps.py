@@ -165,6 +165,7 @@ def test_trilinear_lookups_by_the_book(seed: int) -> None:
 # Executors -----------------------------------------------------------------------------------
 
 
+COMPILERS = {"arb": assemble, "glsl": compile_text, "cg": compile_cg}
 GIVEN_LEVELS = {
     "arb": "!!ARBfp1.0\nOPTION NV_fragment_program2;\nTEMP r;\n"
     "MUL r, fragment.position.xyxx, 0.7; SUB r.w, r, 1;\n"
@@ -184,7 +185,7 @@ def test_a_level_of_detail_that_is_given_takes_no_heed_of_slopes(
     """The levels of an image hold their numbers, so that a lookup shows λ, with the bias of 0.5."""
     image = levels_image(8, 4, Sampler(TRILINEAR, Wrap.REPEAT, Wrap.REPEAT, bias=0.5))
     text = GIVEN_LEVELS[language]
-    compiled = {"arb": assemble, "glsl": compile_text, "cg": compile_cg}[language](text, "lod")
+    compiled = COMPILERS[language](text, "lod")
     shown = draw(compiled, SIZE, textures={0: image}, executor=ready(name))[..., 0]
     x = np.arange(SIZE[0], dtype=np.float32) + np.float32(0.5)
     lod = np.clip(x * np.float32(0.7) - 1 + np.float32(0.5), 0, 3)
@@ -193,9 +194,9 @@ def test_a_level_of_detail_that_is_given_takes_no_heed_of_slopes(
 
 @pytest.mark.parametrize("call", ["2D(i, p, 1.25)", "2DProj(i, vec3(p * 2.0, 2.0), 1.25)"])
 def test_a_bias_of_glsl_is_added_to_the_level(call: str) -> None:
-    text = "uniform sampler2D i; void main() {{ vec2 p = gl_FragCoord.xy / vec2(8.0, 4.0); {} }}"
-    shader = compile_text(text.format(f"gl_FragColor = texture{call};"), "bias")
-    image = levels_image(8, 4, Sampler(TRILINEAR, Wrap.REPEAT, Wrap.REPEAT))
+    text = "uniform sampler2D i; void main() { vec2 p = gl_FragCoord.xy / vec2(8.0, 4.0); "
+    shader = compile_text(f"{text} gl_FragColor = texture{call}; }}", "bias")
+    image = levels_image(8, 4, Sampler(TRILINEAR))
     assert (draw(shader, SIZE, textures={0: image})[..., 0] == 1.25).all()
 
 
@@ -223,9 +224,7 @@ def test_slopes_that_are_given_choose_the_level_in_each_fragment(
 ) -> None:
     """Along x 2 texels, along y 2·column + 1 texels of 8×4: λ is the logarithm of the greater."""
     image = levels_image(8, 4, Sampler(TRILINEAR, Wrap.REPEAT, Wrap.REPEAT))
-    compiled = {"arb": assemble, "glsl": compile_text, "cg": compile_cg}[language](
-        SLOPES_OF.get(language, SLOPES), "slopes"
-    )
+    compiled = COMPILERS[language](SLOPES_OF.get(language, SLOPES), "slopes")
     drawn = draw(compiled, SIZE, textures={0: image}, executor=ready(name))
     lod = np.log2([2, 3, 5, 7, 9, 11]).clip(max=3)
     assert (drawn[:, 0, 0] == 1.0).all()

@@ -108,6 +108,7 @@ def test_every_option_that_writes_is_known() -> None:
         ("run m --seed", "option '--seed' requires an argument; see"),
         ("chips a b", "got unexpected extra argument (b); see `gpgpu-legacy chips --help`"),
         ("run m --seed 1e3", "invalid value for '--seed': '1e3' is not a whole number; see"),
+        ("bench m --budget 1_0", "invalid value for '--budget': '1_0' is not a number; see"),
         ("translate x.fp --to hlsl", "there is no target hlsl; choose from arb, glsl, glsl-es"),
         ("run larson-mcallister n=4 --seed -1", "seed is -1"),
         ("tables --json --format csv", "give --json or --format csv, not both"),

@@ -221,6 +221,7 @@ void main() { if (b && int(gl_GlobalInvocationID.x) < n && u > 0u) R[0] = 1.0; }
         ({}, Table((1, 0, 1)), "0 by 1 work groups"),
         ({"n": Table((1, 2.5, 3))}, 1, "is 2.5"),
         ({"n": Table((0, -(2**31) - 1, 0))}, 1, "uniform n of the dispatch of k"),
+        ({"n": NAN}, 1, "uniform n of"),
         ({"u": -1}, 1, "uniform u of"),
         ({"b": 2.0}, 1, "uniform b of"),
         ({}, Affine(3, -1), None),

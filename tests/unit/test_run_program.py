@@ -200,6 +200,16 @@ def test_auto_turns_to_the_next_where_one_cannot(
 FITS: dict[str, Any] = {"program": look_up("RECT"), "width": 2, "height": 2}
 TEXELS = numbered(2, 2)
 RECT = ("RECT", TEXELS)
+TEXTURES = [
+    (5, "textures[0] is 5; give an array, (target, array) or ("),
+    (("2D", TEXELS), "textures[0] is 2D, and the program looks it up as R"),
+    (("RECT", np.zeros((2, 2, 5))), "textures[0] has the shape (2, 2, 5)"),
+    (("RECT", [["a"]]), "textures[0] holds text, not real numbers"),
+    ((*RECT, "bilinear"), "the sampler of textures[0] has 'bilinear'"),
+    ((*RECT, "GL_LINEAR_MIPMAP_LINEAR"), "textures[0] reads levels"),
+    ((*RECT, "l33f"), "luminance32f, luminance_alpha8"),
+    ((*RECT, "l32f rgba8"), "has a second format, rgba8; give one"),
+]
 
 
 @pytest.mark.parametrize(
@@ -210,12 +220,7 @@ RECT = ("RECT", TEXELS)
             {"textures": {0: ("2D", [np.ones((4, 4)), np.ones((3, 2))])}, "program": look_up("2D")},
             "level 1 of textures[0] has the shape (3, 2, 4); it must be half",
         ),
-        ({"textures": {0: 5}}, "textures[0] is 5; give an array, (target, array) or ("),
-        ({"textures": {0: ("2D", TEXELS)}}, "textures[0] is 2D, and the program looks it up as R"),
-        ({"textures": {0: ("RECT", np.zeros((2, 2, 5)))}}, "textures[0] has the shape (2, 2, 5)"),
-        ({"textures": {0: (*RECT, "bilinear")}}, "the sampler of textures[0] has 'bilinear'"),
-        ({"textures": {0: (*RECT, "GL_LINEAR_MIPMAP_LINEAR")}}, "textures[0] reads levels"),
-        ({"textures": {0: (*RECT, "l32f rgba8")}}, "has a second format, rgba8; give one"),
+        *(({"textures": {0: given}}, words) for given, words in TEXTURES),
         ({"local": {0: (1, 2, 3, 4, 5)}}, "local[0] is (1, 2, 3, 4, 5); give a number, or 1 to 4"),
         ({"texcoords": {0: (math.nan, 0, 0, 1)}}, "texture coordinate set 0 is not finite"),
         ({"state": {"fog.colour": (1, 1, 1, 1)}}, "fog.colour"),
